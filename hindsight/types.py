@@ -1,0 +1,299 @@
+"""The nouns that every stage speaks, the protocols between the parts, and the errors. Standard library and numpy only.
+
+Positions, not clocks, define the past: a turn's ``position`` is its place in its *user's* stream (0, 1, 2, ...), set by a
+reader or a suite. A memory may be recalled for a query only if every position that it draws on is below ``asked_at``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Outcome = Literal["success", "failure", "unknown"]
+Role = Literal["user", "assistant", "system", "tool"]
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+OUTCOMES: tuple[Outcome, ...] = ("success", "failure", "unknown")
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+
+
+class HindsightError(Exception):
+    """Base of every error that is the caller's to mend. The command line prints it without a traceback."""
+
+
+class DataError(HindsightError):
+    """Input that cannot be read: names the place, what stood there, and what was wanted."""
+
+    def __init__(self, place: str | Path, got: object, wanted: str) -> None:
+        shown = str(got)
+        self.place, self.got, self.wanted = str(place), got, wanted
+        super().__init__(f"{place}: got {shown if len(shown) <= 200 else shown[:200] + '...'}; wanted {wanted}")
+
+
+class ConfigError(HindsightError):
+    """Wrong settings, all of them at once: one line a problem."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+def opaque(*parts: object) -> str:
+    """An id that tells nothing about its source: 16 hex digits of a salted hash. Ties between memories go by it."""
+    text = "\x1f".join(str(part) for part in parts)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=b"hindsight").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool, with its result where the log has one. ``result`` None: never answered."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str | None = None
+    outcome: Outcome = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance. ``time`` is ISO 8601 or None: a feature at most, never the order."""
+
+    position: int
+    session: str
+    speaker: str
+    role: Role
+    text: str
+    time: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """Turns of one user in stream order. One conversation, which may hold several sessions."""
+
+    dialogue_id: str
+    user_id: str
+    turns: tuple[Turn, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What may be recalled. ``born``: the last position that it draws on (a window that holds the next turn is born with it).
+
+    ``sources``: positions of the turns that it records (a window's neighbours are not sources).
+    """
+
+    memory_id: str
+    user_id: str
+    dialogue_id: str
+    session: str
+    kind: str
+    speaker: str
+    role: Role
+    text: str
+    window: str
+    born: int
+    sources: tuple[int, ...]
+    goal: str = ""
+    action: str = ""
+    feedback: str = ""
+    outcome: Outcome = "unknown"
+    tags: tuple[str, ...] = ()
+    time: str | None = None
+    status: str = "active"
+    confidence: float | None = None
+    importance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A moment at which memories are wanted: before the turn at ``asked_at`` is known.
+
+    ``context``: positions of the turns that the model sees anyway; memories of them are no candidates.
+    ``goal``: what the user is after in this session so far, as text.
+    """
+
+    query_id: str
+    user_id: str
+    dialogue_id: str
+    text: str
+    asked_at: int
+    goal: str = ""
+    time: str | None = None
+    context: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A hindsight label: how much the turns from ``asked_at`` on used this memory, and what shows it."""
+
+    query_id: str
+    memory_id: str
+    gain: float
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A training query with its uses. ``hidden``: positions taken out of the past for this query (self-supervision).
+
+    ``kind`` names the query's source (HQ, HP, PQ, RQ, call, reply), ``weight`` its share in the loss.
+    """
+
+    query: Query
+    uses: tuple[Use, ...]
+    kind: str
+    weight: float = 1.0
+    hidden: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled memory. ``why``: named contributions that sum to the logit. ``utility`` None: the system has none."""
+
+    query_id: str
+    memory_id: str
+    score: float
+    similarity: float | None = None
+    utility: float | None = None
+    why: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """Gold: seen by suites and measures alone."""
+
+    query_id: str
+    memory_id: str
+    relevance: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a suite yields: one query, the user's turns before it, and gold.
+
+    ``turns`` is the whole past; cases of one user come in stream order, and their turns are prefixes of one another.
+    ``relevant``: groups of source positions; a memory is relevant if its sources hold any of them.
+    """
+
+    query: Query
+    turns: Sequence[Turn]
+    relevant: tuple[int, ...]
+    kind: str = ""
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionBias:
+    """Token spans [start, end) and what is added to the attention logits toward each; 0 has no effect."""
+
+    spans: tuple[tuple[int, int], ...]
+    logits: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One text's vectors. ``tokens`` (tokens, dimension) are unit rows; ``pieces`` (tokens,) are the tokeniser's ids."""
+
+    pooled: Floats  # (dimension,), unit length
+    tokens: npt.NDArray[np.int8]  # (tokens, token_dimension), unit rows times 127
+    pieces: npt.NDArray[np.int32]  # (tokens,)
+
+
+@dataclass(slots=True)
+class Count:
+    """What a reader or a stage saw, kept and skipped, with reasons. ``seen == kept + sum(skipped.values())``."""
+
+    seen: int = 0
+    kept: int = 0
+    skipped: dict[str, int] = field(default_factory=dict[str, int])
+    notes: dict[str, int] = field(default_factory=dict[str, int])
+
+    def keep(self) -> None:
+        self.seen += 1
+        self.kept += 1
+
+    def skip(self, reason: str) -> None:
+        self.seen += 1
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def note(self, what: str, times: int = 1) -> None:
+        """Something mended or left out inside a kept record: reported, but not a skip."""
+        self.notes[what] = self.notes.get(what, 0) + times
+
+    def __str__(self) -> str:
+        line = f"seen {self.seen}, kept {self.kept}, skipped {sum(self.skipped.values())}"
+        return "".join([line, *(f"\n  skipped {n}: {why}" for why, n in sorted(self.skipped.items())),
+                        *(f"\n  noted {n}: {what}" for what, n in sorted(self.notes.items()))])  # fmt: skip
+
+
+class Reader(Protocol):
+    """A log format. Streams: never holds the file."""
+
+    def read(self, path: Path, count: Count) -> Iterator[Dialogue]:
+        """Dialogues in file order. Records that cannot be kept are counted with a reason; raises DataError on no records."""
+        ...
+
+
+class Miner(Protocol):
+    """Dialogue -> memories, ordered by ``sources[-1]``."""
+
+    def mine(self, turns: Sequence[Turn], user_id: str, dialogue_id: str) -> list[Memory]: ...
+
+
+class Encoder(Protocol):
+    """Text -> pooled and token vectors. ``fingerprint``: name, revision, pooling, prefix, length, token dimension."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """In the order of ``texts``; the same text always gives the same vectors."""
+        ...
+
+
+class Labeler(Protocol):
+    """Sees the future, and is the only part that does: one user's turns and memories -> labelled training queries."""
+
+    def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]: ...
+
+
+class Scorer(Protocol):
+    """Features -> logits. ``columns``: the feature names that it reads, in order."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    def contributions(self, features: Floats) -> dict[str, Floats]:
+        """(memories, columns) -> group name -> (memories,). Their sum, exactly, is the logit. Holds ``bias``."""
+        ...
+
+
+class System(Protocol):
+    """The hinge: baselines and our own implement the same two methods, so evaluation has no special path."""
+
+    def observe(self, user_id: str, turns: Sequence[Turn]) -> None:
+        """New turns of one user, in order. A suite passes only turns before the next query."""
+        ...
+
+    def recall(self, query: Query, k: int) -> list[Hit]:
+        """Best first, ties by memory_id; only the query's user, only memories drawn from before ``asked_at``."""
+        ...
+
+
+class Suite(Protocol):
+    """Cases in the order in which they are to be asked, clustered by ``query.user_id``."""
+
+    def cases(self, count: Count) -> Iterable[Case]: ...
