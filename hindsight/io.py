@@ -9,12 +9,14 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hindsight.types import Count, DataError, Memory, Query, ToolCall, Turn, Use, Labelled
+from pydantic import TypeAdapter, ValidationError
+
+from hindsight.types import Count, DataError
 
 MANIFEST = "manifest.json"
 T = TypeVar("T")
@@ -117,28 +119,14 @@ def write_json_lines(path: Path, records: Iterable[object]) -> int:
     return len(lines)
 
 
-def turn_from(record: Mapping[str, Any]) -> Turn:
-    calls = tuple(ToolCall(**call) for call in record.get("calls", ()))
-    return Turn(**{**record, "calls": calls})
-
-
-def memory_from(record: Mapping[str, Any]) -> Memory:
-    return Memory(**{**record, "sources": tuple(record["sources"]), "tags": tuple(record.get("tags", ()))})
-
-
-def labelled_from(record: Mapping[str, Any]) -> Labelled:
-    query = Query(**{**record["query"], "context": tuple(record["query"].get("context", ()))})
-    uses = tuple(Use(**use) for use in record["uses"])
-    return Labelled(query, uses, record["kind"], record["weight"], tuple(record["hidden"]))
-
-
-def read_artefact(path: Path, build: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
-    """Records that a stage wrote itself: here a bad line is an error, not a skip."""
+def read_artefact(path: Path, kind: type[T]) -> Iterator[T]:
+    """Dataclass records that a stage wrote itself: here a bad line is an error, not a skip."""
+    adapter = TypeAdapter(kind)
     for number, record in read_json_lines(path, count := Count()):
         try:
-            yield build(record)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{path}:{number}", error, "a record that this version wrote") from error
+            yield adapter.validate_python(record)
+        except ValidationError as error:
+            raise DataError(f"{path}:{number}", error, f"a {kind.__name__} that this version wrote") from error
     if count.skipped:
         raise DataError(path, str(count), "a whole artefact; run the stage again")
 
@@ -157,9 +145,13 @@ def versions() -> dict[str, str]:
 def commit() -> str:
     """The checkout's commit, with ``+dirty`` where files differ; ``unknown`` outside a checkout."""
     here = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        run = subprocess.run(["git", "-C", str(here), *arguments], capture_output=True, text=True, check=True)
+        return run.stdout.strip()
+
     try:
-        run = lambda *a: subprocess.run(["git", "-C", str(here), *a], capture_output=True, text=True, check=True).stdout  # noqa: E731
-        return run("rev-parse", "HEAD").strip() + ("+dirty" if run("status", "--porcelain", "-uno").strip() else "")
+        return git("rev-parse", "HEAD") + ("+dirty" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -167,7 +159,8 @@ def commit() -> str:
 def write_manifest(folder: Path, stage: str, inputs: Mapping[str, Path | None], **facts: object) -> None:
     """Written last: a folder with a manifest is whole. Holds inputs' sha256, commit, seed and versions."""
     known = {name: {"path": str(path), "sha256": sha256_of(path)} for name, path in inputs.items() if path is not None}
-    outputs = {p.name: sha256_of(p) for p in sorted(folder.iterdir()) if p.name != MANIFEST and not p.name.startswith(".")}
+    files = [p for p in sorted(folder.iterdir()) if p.name != MANIFEST and not p.name.startswith(".")]
+    outputs = {p.name: sha256_of(p) for p in files}
     body = {"stage": stage, "inputs": known, "outputs": outputs, "commit": commit(), "versions": versions(), **facts}
     write_text(folder / MANIFEST, to_json(body, indent=2) + "\n")
 

@@ -87,7 +87,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What may be recalled. ``born``: the last position that it draws on (a window that holds the next turn is born with it).
+    """What may be recalled. ``born``: the last position that it draws on (a window with the next turn is born with it).
 
     ``sources``: positions of the turns that it records (a window's neighbours are not sources).
     """
