@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight.types import Count, DataError
@@ -107,7 +108,7 @@ def _plain(value: Any) -> Any:
         return dataclasses.asdict(value)
     if isinstance(value, Path):
         return str(value)
-    if hasattr(value, "tolist"):
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
