@@ -1,0 +1,1 @@
+"""Dialogue -> memories. Every miner reads the past only and names the turns that it drew on."""
