@@ -1,0 +1,75 @@
+"""Fit the projection of token vectors on the texts of JSON or JSONL logs:
+
+    python bench/fit_projection.py hindsight/encoder/projection_minilm.safetensors data/bundled/logs.jsonl
+
+Uncentered PCA: right singular vectors of the unit token vectors, largest first, so that the first d columns are the best
+d-dimensional projection for dot products. Not centred, since MaxSim takes dot products of uncentred vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from hindsight.encoder.hf import DEFAULT, HfEncoderConfig
+from hindsight.types import Encoder, Floats
+
+TEXTS = 20_000
+
+
+def texts_of(value: object) -> Iterator[str]:
+    """Every string under ``text``, ``utterance`` or ``content``, at any depth."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, str) and key in ("text", "utterance", "content"):
+                yield inner
+            else:
+                yield from texts_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_of(inner)
+
+
+def read(path: Path) -> Iterator[str]:
+    for file in sorted(path.rglob("*.json*")) if path.is_dir() else [path]:
+        text = file.read_text("utf-8")
+        records = map(json.loads, filter(str.strip, text.split("\n"))) if file.suffix == ".jsonl" else [json.loads(text)]
+        for record in records:
+            yield from texts_of(record)
+
+
+def components(encoder: Encoder, texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """(dimension, dimension) with the directions as columns, and each one's share of the vectors' squared length."""
+    moment = np.zeros((encoder.dimension, encoder.dimension))
+    for start in range(0, len(texts), 4096):
+        for encoded in encoder.encode(texts[start : start + 4096]):
+            rows = encoded.tokens.astype(np.float32) / 127
+            moment += rows.T @ rows
+    values, vectors = np.linalg.eigh(moment)
+    vectors = vectors[:, ::-1]
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.sign(vectors[largest, np.arange(len(vectors))])  # an eigenvector's sign is arbitrary
+    return (vectors * signs).astype(np.float16), (values[::-1] / values.sum()).astype(np.float32)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("to", type=Path)
+    parser.add_argument("logs", type=Path, nargs="+")
+    parser.add_argument("--model", default=DEFAULT)
+    options = parser.parse_args()
+    texts = sorted({text for path in options.logs for text in read(path)})
+    chosen = np.random.default_rng(0).permutation(len(texts))[:TEXTS]
+    found, share = components(HfEncoderConfig(options.model, token_dimension=0).build(), [texts[i] for i in sorted(chosen)])
+    options.to.write_bytes(save({"components": found}))
+    kept = {d: round(float(share[:d].sum()), 3) for d in (64, 128, 192, 256)}
+    print(f"{len(chosen)} of {len(texts)} texts; share of squared length kept, by dimension: {kept}")
+
+
+if __name__ == "__main__":
+    main()

