@@ -1,0 +1,272 @@
+"""What the readers share: which files, clean text, times, lines that come again, and what to say when nothing was kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hindsight.io import read_json_lines
+from hindsight.types import Count, DataError, Dialogue, ToolCall, opaque
+
+LINES = ("*.jsonl", "*.jsonl.gz", "*.json")
+NO_MARK = "\ufffd"
+T = TypeVar("T")
+_LONE = re.compile("[\ud800-\udfff]")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,6})\d*)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.I)
+_GAP = re.compile(r"[\s,]*")
+_LOOKS: tuple[tuple[str, str], ...] = (  # the first key that a file's head holds names its format
+    ("haystack_sessions", "a LongMemEval file: use logs=longmemeval"),
+    ("dia_id", "a LoCoMo file: use logs=locomo"),
+    ("batch_number", "a BEAM chat: use logs=beam"),
+    ("utterance", "an SGD file: use logs=sgd"),
+    ("messages", "OpenAI chat: use logs=openai, one conversation a line"),
+    ("turns", "the native format: use logs=native, one dialogue a line"),
+    ("mapping", "a ChatGPT export, which has no reader: convert it to the native format (data/FORMAT.md)"),
+    ("conversations", "ShareGPT, which has no reader: convert it to the native format (data/FORMAT.md)"),
+)
+
+
+def files_of(path: Path, patterns: Sequence[str]) -> list[Path]:
+    """The file itself, or a folder's files that match a pattern, by name. Raises DataError where there is none."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise DataError(path, "no such file or folder", f"a file, or a folder with {' or '.join(patterns)}")
+    found = sorted({file for pattern in patterns for file in path.glob(pattern) if not file.name.startswith(".")})
+    if not found:
+        raise DataError(path, "a folder without such files", " or ".join(patterns))
+    return found
+
+
+def looks_like(path: Path) -> str:
+    """What the head of a file (a folder's first file) shows, with the ``logs=`` name to use; "" where it shows nothing."""
+    files = [path] if path.is_file() else sorted(file for pattern in LINES for file in path.glob(pattern))
+    try:
+        head = read_head(files[0]) if files else ""
+    except DataError:
+        return ""
+    for key, look in _LOOKS:
+        if re.search(rf'(?<!\\)"{key}"\s*:', head):
+            return look
+    return ""
+
+
+def some(dialogues: Iterator[T], path: Path, count: Count, wanted: str) -> Iterator[T]:
+    """The same again; raises DataError at the end where there were none, with the reasons and what the file looks like."""
+    empty = True
+    for dialogue in dialogues:
+        empty = False
+        yield dialogue
+    if empty:
+        reasons = "; ".join(f"skipped {n}: {why}" for why, n in sorted(count.skipped.items(), key=lambda one: -one[1]))
+        look = looks_like(path)
+        raise DataError(
+            path, f"no dialogue; {reasons or 'it is empty'}", wanted + (f" (it looks like {look})" if look else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A dialogue as read. ``key``: the log's own name for it, "" if it has none. ``trace``: 8 bytes a turn, of its words."""
+
+    dialogue: Dialogue
+    key: str
+    trace: bytes
+
+
+def trace_of(*parts: object) -> bytes:
+    return bytes.fromhex(opaque(*parts))
+
+
+def read_jsonl(
+    path: Path, count: Count, parse: Callable[[dict[str, Any], str, Count], Record | str], wanted: str
+) -> Iterator[Dialogue]:
+    """Dialogues of a file or folder, one a line. ``parse(record, place, count)`` gives a Record, or why there is none.
+
+    Reads twice: an export that is read again, or that goes on in a later line, must count once, and only the whole log
+    tells which line is the longest. The first pass keeps 8 bytes a turn.
+    """
+
+    def records(tally: Count) -> Iterator[tuple[str, Record | str]]:
+        for file in files:
+            for number, line in read_json_lines(file, tally):
+                place = f"{file.name}:{number}"
+                try:
+                    yield place, parse(line, place, tally)
+                except RecursionError:
+                    yield place, "record is nested too deep"
+
+    def kept() -> Iterator[Dialogue]:
+        lines = [(one.key, one.trace, place) for place, one in records(Count()) if isinstance(one, Record)]
+        again = _again([(key, trace, -number, place) for number, (key, trace, place) in enumerate(lines)])
+        for place, one in records(count):
+            if isinstance(one, str) or place in again:
+                count.skip(one if isinstance(one, str) else again[place])
+            else:
+                count.keep()
+                yield one.dialogue
+
+    files = files_of(path, LINES)
+    return some(kept(), path, count, wanted)
+
+
+def _again(lines: list[tuple[str, bytes, int, str]]) -> dict[str, str]:
+    """(key, trace, minus its number, place) of each line -> place -> why it is left out.
+
+    Sorted, a beginning stands just before what goes on from it, and the first of equal lines stands last and stays.
+    """
+    return {
+        place: "the same dialogue again"
+        if trace == longer
+        else "an earlier state of a dialogue that goes on in another line"
+        for (key, trace, _, place), (other, longer, _, _) in pairwise(sorted(lines))
+        if key == other and longer.startswith(trace)
+    }
+
+
+def read_json_list(path: Path, chunk: int = 1 << 20) -> Iterator[Any]:
+    """The elements of one JSON list, one at a time: holds the largest element and a chunk, not the file."""
+    decoder, at, place = json.JSONDecoder(), 0, 0
+    with _text(path) as stream:
+        buffer = _read(stream, path, chunk).lstrip()
+        if not buffer.startswith("["):
+            look = looks_like(path)
+            raise DataError(path, f"{look or buffer[:40]!r}" if buffer else "an empty file", "a JSON list")
+        at = 1
+        while True:
+            gap = _GAP.match(buffer, at)
+            at = gap.end() if gap else at
+            if buffer.startswith("]", at):
+                return
+            try:
+                value, end = decoder.raw_decode(buffer, at)
+            except ValueError as error:  # not JSON, or not all of it yet
+                more = _read(stream, path, max(chunk, len(buffer) - at))
+                if not more:
+                    raise DataError(
+                        f"{path}:element {place}", f"cut off or not JSON: {error}", "a whole JSON list"
+                    ) from error
+                buffer, at = buffer[at:] + more, 0
+                continue
+            except RecursionError as error:
+                raise DataError(f"{path}:element {place}", "nested too deep", "a JSON list of plain records") from error
+            yield value
+            place, at = place + 1, end
+
+
+def read_head(path: Path, letters: int = 1 << 20) -> str:
+    with _text(path) as stream:
+        return _read(stream, path, letters)
+
+
+def _text(path: Path) -> Any:
+    with path.open("rb") as raw:
+        head = raw.read(2)
+    encoding = "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return gzip.open(path, "rt", encoding="utf-8-sig") if head == b"\x1f\x8b" else path.open(encoding=encoding)
+
+
+def _read(stream: Any, path: Path, letters: int) -> str:
+    try:
+        return stream.read(letters)
+    except (UnicodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(path, error, "whole UTF-8 text, plain or gzip") from error
+
+
+def clean(value: Any, count: Count) -> Any:
+    """Text, or text inside JSON, that every later step can write: no half characters, NUL or NaN. What it mends is noted."""
+    if isinstance(value, str):
+        if "\0" in value:
+            count.note("NUL in text: taken out")
+            value = value.replace("\0", "")
+        if not value.isascii() and _LONE.search(value):
+            count.note("half a surrogate pair in text: now U+FFFD")
+            value = _LONE.sub(NO_MARK, value)
+        return value
+    if isinstance(value, dict):
+        return {clean(key, count): clean(inner, count) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [clean(inner, count) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        count.note("NaN or infinity in a tool call: now null")
+        return None
+    return value
+
+
+def name_of(value: object) -> str:
+    """An id or a name as text; "" where there is none (JSON null, an object, a truth value, blank)."""
+    return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def time_of(value: object, count: Count) -> str | None:
+    """ISO 8601 text, or seconds (from 10^11: milliseconds) since 1970 -> ISO 8601; None, and noted, for anything else.
+
+    A time without zone stays without: it is read as UTC where order needs it. Never a guess, never today.
+
+    >>> time_of("2026-01-01 00:00:00-05:00", Count()), time_of(1767243600, Count()), time_of("2026-13-40", Count())
+    ('2026-01-01T00:00:00-05:00', '2026-01-01T05:00:00+00:00', None)
+    """
+    if value is None or value == "":
+        return None
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if value >= 1e11 else value
+            if seconds >= 1e8:
+                return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
+        elif isinstance(value, str) and (found := _ISO.fullmatch(value.strip())):
+            day, minute, second, fraction, zone = found.groups()
+            if minute is None:
+                return datetime.fromisoformat(day).date().isoformat()
+            zone = (zone or "").upper().replace("Z", "+00:00")
+            zone = zone if not zone or ":" in zone else f"{zone[:3]}:{zone[3:] or '00'}"
+            part = f".{fraction:0<6}" if fraction else ""
+            return datetime.fromisoformat(f"{day}T{minute}{second or ':00'}{part}{zone}").isoformat()
+    except (ValueError, OverflowError, OSError):
+        pass
+    count.note("time is not ISO 8601: left out")
+    return None
+
+
+def moment(time: str | None) -> datetime | None:
+    """A turn's time for ordering alone; without zone it counts as UTC."""
+    if time is None:
+        return None
+    found = datetime.fromisoformat(time)
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def time_order(times: Sequence[str | None]) -> list[int]:
+    """Places in order of (time, place). One without time keeps its place after the one before it."""
+    last, known = datetime.min.replace(tzinfo=timezone.utc), []
+    for place, time in enumerate(times):
+        last = moment(time) or last
+        known.append((last, place))
+    return [place for _, place in sorted(known)]
+
+
+def arguments_of(value: object, count: Count) -> dict[str, Any]:
+    """A tool call's arguments, given as an object or as JSON text. Other text is kept under the key ``text``, and noted."""
+    if isinstance(value, str) and value.strip():
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if value is None or value == "":
+        return {}
+    if isinstance(value, dict):
+        return clean(value, count)
+    count.note("tool arguments are no JSON object: kept as text")
+    return {"text": clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), count)}
+
+
+def same_call(call: ToolCall) -> str:
+    """What makes two calls the same request, answered or not."""
+    return call.name + json.dumps(call.arguments, ensure_ascii=False, sort_keys=True)
