@@ -97,24 +97,25 @@ def read_jsonl(
     tells which line is the longest. The first pass keeps 8 bytes a turn.
     """
 
-    def records(tally: Count) -> Iterator[tuple[str, Record | str]]:
+    def records(tally: Count, again: dict[str, str]) -> Iterator[tuple[str, Record]]:
         for file in files:
             for number, line in read_json_lines(file, tally):
                 place = f"{file.name}:{number}"
                 try:
-                    yield place, parse(line, place, tally)
+                    one = again.get(place) or parse(line, place, tally)
                 except RecursionError:
-                    yield place, "record is nested too deep"
+                    one = "record is nested too deep"
+                if isinstance(one, str):
+                    tally.skip(one)
+                else:
+                    tally.keep()
+                    yield place, one
 
     def kept() -> Iterator[Dialogue]:
-        lines = [(one.key, one.trace, place) for place, one in records(Count()) if isinstance(one, Record)]
-        again = _again([(key, trace, -number, place) for number, (key, trace, place) in enumerate(lines)])
-        for place, one in records(count):
-            if isinstance(one, str) or place in again:
-                count.skip(one if isinstance(one, str) else again[place])
-            else:
-                count.keep()
-                yield one.dialogue
+        first = enumerate(records(Count(), {}))
+        again = _again([(one.key, one.trace, -number, place) for number, (place, one) in first])
+        for _, one in records(count, again):
+            yield one.dialogue
 
     files = files_of(path, LINES)
     return some(kept(), path, count, wanted)
