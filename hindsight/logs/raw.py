@@ -19,7 +19,9 @@ from hindsight.io import read_json_lines
 from hindsight.types import Count, DataError, Dialogue, ToolCall, opaque
 
 LINES = ("*.jsonl", "*.jsonl.gz", "*.json")
-NO_MARK = "\ufffd"
+MONTHS: tuple[str, ...] = tuple(
+    "january february march april may june july august september october november december".split()
+)
 T = TypeVar("T")
 _LONE = re.compile("[\ud800-\udfff]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,6})\d*)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.I)
@@ -61,7 +63,7 @@ def looks_like(path: Path) -> str:
     return ""
 
 
-def some(dialogues: Iterator[T], path: Path, count: Count, wanted: str) -> Iterator[T]:
+def at_least_one(dialogues: Iterator[T], path: Path, count: Count, wanted: str) -> Iterator[T]:
     """The same again; raises DataError at the end where there were none, with the reasons and what the file looks like."""
     empty = True
     for dialogue in dialogues:
@@ -118,7 +120,7 @@ def read_jsonl(
             yield one.dialogue
 
     files = files_of(path, LINES)
-    return some(kept(), path, count, wanted)
+    return at_least_one(kept(), path, count, wanted)
 
 
 def _again(lines: list[tuple[str, bytes, int, str]]) -> dict[str, str]:
@@ -142,7 +144,8 @@ def read_json_list(path: Path, chunk: int = 1 << 20) -> Iterator[Any]:
         buffer = _read(stream, path, chunk).lstrip()
         if not buffer.startswith("["):
             look = looks_like(path)
-            raise DataError(path, f"{look or buffer[:40]!r}" if buffer else "an empty file", "a JSON list")
+            shown = f"what looks like {look}" if look else repr(buffer[:40])
+            raise DataError(path, shown if buffer else "an empty file", "a JSON list")
         at = 1
         while True:
             gap = _GAP.match(buffer, at)
@@ -151,6 +154,8 @@ def read_json_list(path: Path, chunk: int = 1 << 20) -> Iterator[Any]:
                 return
             try:
                 value, end = decoder.raw_decode(buffer, at)
+                if end == len(buffer):  # a number may go on, and a list that ends here lacks its bracket
+                    raise ValueError("the list has no end")
             except ValueError as error:  # not JSON, or not all of it yet
                 more = _read(stream, path, max(chunk, len(buffer) - at))
                 if not more:
@@ -192,7 +197,7 @@ def clean(value: Any, count: Count) -> Any:
             value = value.replace("\0", "")
         if not value.isascii() and _LONE.search(value):
             count.note("half a surrogate pair in text: now U+FFFD")
-            value = _LONE.sub(NO_MARK, value)
+            value = _LONE.sub("\ufffd", value)
         return value
     if isinstance(value, dict):
         return {clean(key, count): clean(inner, count) for key, inner in value.items()}
