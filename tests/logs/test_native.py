@@ -1,6 +1,7 @@
 import gzip
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -167,3 +168,10 @@ def test_any_text_comes_through(tmp_path_factory, said):
     assert [turn.role for turn in dialogue.turns] == [role for role, _ in said]
     for turn, (_, text) in zip(dialogue.turns, said):
         assert turn.text == re.sub("[\ud800-\udfff]", "\ufffd", json.loads(json.dumps(text)).replace("\0", ""))
+
+
+def test_the_documented_line_reads_without_a_note(tmp_path):
+    native, _ = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[2] / "data" / "FORMAT.md").read_text("utf-8"), re.S)
+    (dialogue,), count = read(write(tmp_path / "a.jsonl", native.replace("\n", " ")))
+    assert len(dialogue.turns) == 3 and dialogue.turns[1].calls[0].outcome == "failure"
+    assert not count.notes and not count.skipped
