@@ -230,13 +230,13 @@ def _pooling(folder: Path) -> str:
     path = folder / "1_Pooling" / "config.json"
     if not path.exists():
         return "mean"
-    said = [
-        key.removeprefix("pooling_mode_") for key, value in _json(path).items() if value is True and "pooling_mode_" in key
-    ]
-    known = {"mean_tokens": "mean", "cls_token": "cls"}
-    if len(said) != 1 or said[0] not in known:
-        raise DataError(path, said, "one of pooling_mode_mean_tokens, pooling_mode_cls_token")
-    return known[said[0]]
+    settings = _json(path)  # either {"pooling_mode_cls_token": true, ...} or, from version 6, {"pooling_mode": "cls"}
+    said = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    said = said or [f"pooling_mode_{settings.get('pooling_mode')}"]
+    for pooling in ("mean", "cls"):
+        if len(said) == 1 and said[0].removesuffix("_tokens").removesuffix("_token") == f"pooling_mode_{pooling}":
+            return pooling
+    raise DataError(path, said, "pooling_mode mean or cls")
 
 
 def _json(path: Path) -> Any:

