@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight.miner.redact import TAG
-from hindsight.miner.wording import clip, worded
+from hindsight.miner.wording import clip, spoken, worded
 from hindsight.types import Memory, Turn, opaque
 
 
@@ -26,7 +26,7 @@ class Turns:
 
     def mine(self, turns: Sequence[Turn], user_id: str, dialogue_id: str) -> list[Memory]:
         """One user's stream in order -> memories in the same order. The newest turn of a session lacks its next one."""
-        kept = [(turn, text) for turn in turns if turn.role != "system" and (text := worded(turn))]
+        kept = [(turn, text) for turn, own in spoken(turns) if (text := worded(turn, own))]
         short = [clip(text, self.neighbour_words) for _, text in kept]
         memories: list[Memory] = []
         for place, (turn, text) in enumerate(kept):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Set
 
 from hindsight.miner.redact import redact
+from hindsight.text import terms
 from hindsight.types import ROLES, ToolCall, Turn
 
 # What a memory system put into the prompt, in the marks of this project and of others. It is never mined again. A bare
@@ -22,14 +24,39 @@ _INJECTED_HINT = re.compile(r"memor|\[conversation\]", re.I)
 _UNIT = re.compile(
     r"[\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\s\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+"
 )
+_CLAUSE = re.compile(r"[^,.!?;，。！？；\n]+[,.!?;，。！？；\s]*|[,.!?;，。！？；\s]+")
+_ECHO = 0.7
 CALL_WORDS = 30
+_RESULT_LETTERS = 2000  # that are read of arguments and of a result, far more than are kept
 
 
 def said(text: str) -> str:
     """A turn's text without what a memory system injected and without secrets; "" where nothing is left."""
-    if _INJECTED_HINT.search(text):
-        text = _INJECTED.sub(" ", text)
-    return redact(text).strip()
+    return redact(_INJECTED.sub(" ", text) if _INJECTED_HINT.search(text) else text).strip()
+
+
+def spoken(turns: Iterable[Turn]) -> Iterator[tuple[Turn, str]]:
+    """Every turn but the system's, with what it says of its own: no injected memories, no echo of them, no secrets.
+
+    An echo is a clause of the assistant that is made of words injected earlier in the session: it confirms nothing.
+    """
+    session, injected = "", set[str]()
+    for turn in turns:
+        if turn.session != session:
+            session, injected = turn.session, set[str]()
+        if _INJECTED_HINT.search(turn.text):
+            injected.update(term for found in _INJECTED.finditer(turn.text) for term in terms(found[0]))
+        if turn.role == "system":
+            continue
+        text = said(turn.text)
+        if injected and turn.role == "assistant":
+            text = "".join(part for part in _CLAUSE.findall(text) if not _echoes(part, injected)).strip()
+        yield turn, text
+
+
+def _echoes(clause: str, injected: Set[str]) -> bool:
+    heard = set(terms(clause))
+    return len(heard) >= 2 and len(heard & injected) >= _ECHO * len(heard)
 
 
 def speaker_of(turn: Turn) -> str:
@@ -54,20 +81,18 @@ def clip(text: str, words: int) -> str:
 def call_text(call: ToolCall) -> str:
     """``name(argument=value, ...) -> result``, each side cut to 30 words."""
     arguments = ", ".join(f"{name}={_plain(value)}" for name, value in call.arguments.items())
-    text = f"{call.name}({clip(redact(arguments), CALL_WORDS)})"
-    return text if call.result is None else f"{text} -> {clip(said(call.result), CALL_WORDS)}"
+    text = f"{call.name}({clip(redact(arguments[:_RESULT_LETTERS]), CALL_WORDS)})"
+    return text if call.result is None else f"{text} -> {clip(said(call.result[:_RESULT_LETTERS]), CALL_WORDS)}"
 
 
-def worded(turn: Turn) -> str:
-    """``Speaker: text``; ``Assistant: [call ...]`` where a turn says nothing and only calls. "" if nothing is left.
+def worded(turn: Turn, text: str) -> str:
+    """``Speaker: text``; ``Assistant: [call ...]`` where a turn says nothing and only calls. "" if there is neither.
 
     Calls beside words are left out: what was said stands for the turn, and most logs give results a turn of their own.
     """
-    if text := said(turn.text):
+    if text:
         return f"{speaker_of(turn)}: {text}"
-    if turn.calls:
-        return f"{speaker_of(turn)}: " + " ".join(f"[call {call_text(call)}]" for call in turn.calls)
-    return ""
+    return f"{speaker_of(turn)}: {' '.join(f'[call {call_text(call)}]' for call in turn.calls)}" if turn.calls else ""
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,240 @@
+"""One memory a goal: what the user wanted, what was done, how it came out. Written when the goal closes.
+
+A goal opens with a request and closes with thanks, with a confirmation, with a new request that is about something else,
+or with its session. Small talk opens none, and a request that nobody answered is not yet an episode.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hindsight.miner.redact import TAG
+from hindsight.miner.shift import shifts
+from hindsight.miner.signals import Heard, asks, cues_of, hear, topic_of
+from hindsight.miner.verdict import reply_outcome, result_outcome, tool_outcome
+from hindsight.miner.wording import call_text, clip, spoken
+from hindsight.text import is_content, normalise, words
+from hindsight.types import Memory, Outcome, ToolCall, Turn, opaque
+
+_NAME = re.compile(r"(?<=[a-z0-9,'’] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|《[^》]+》|「[^」]+」|“[^”]+”")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Words of an episode, and the positions of the turns that they come from."""
+
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Running:
+    """A goal that has not closed yet.
+
+    ``calls``: each with the index of its step; ``asked``: the assistant's last words; ``settled``: where the outcome comes from.
+    """
+
+    first: Turn
+    goal: list[Part]
+    terms: set[str]
+    steps: list[Part] = field(default_factory=list[Part])
+    replies: list[Part] = field(default_factory=list[Part])
+    feedback: list[Part] = field(default_factory=list[Part])
+    calls: list[tuple[ToolCall, int]] = field(default_factory=list[tuple[ToolCall, int]])
+    outcome: Outcome = "unknown"
+    settled: int | None = None
+    failed: bool = False
+    asked: str = ""
+    answered: bool = False
+
+    def settle(self, outcome: Outcome, position: int) -> None:
+        self.outcome, self.settled = outcome, position
+        self.failed = self.failed or outcome == "failure"
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """``words``: of each turn that an episode quotes; ``parts``: how many it quotes of the goal, of the action, of the feedback."""
+
+    words: int = 45
+    parts: int = 6
+
+    def build(self) -> Episodes:
+        return self
+
+    def mine(self, turns: Sequence[Turn], user_id: str, dialogue_id: str) -> list[Memory]:
+        """One user's stream in order -> its episodes, by their last source. The end of ``turns`` ends the session."""
+        closed: list[Running] = []
+        running: Running | None = None
+        session, offer = "", None
+        for turn, text in spoken(turns):
+            if turn.session != session:
+                closed += [running] if running else []
+                session, running, offer = turn.session, None, None
+            if turn.role != "user":
+                offer = Part(clip(text, self.words), (turn.position,)) if _offers(text) else None
+                if running:
+                    self._reply(running, turn, text)
+                continue
+            heard = hear(text)
+            if running and _begins_anew(running, turn, heard):
+                if heard.feedback and turn.speaker == running.first.speaker:
+                    self._react(running, turn, Heard(heard.feedback, "", heard.cues, False))
+                closed.append(running)
+                running = self._open(turn, heard, None)
+            elif running is None:
+                running = self._open(turn, heard, offer)
+            elif turn.speaker == running.first.speaker and self._react(running, turn, heard):
+                closed.append(running)
+                running = None
+        closed += [running] if running else []
+        memories = [self._write(one, user_id, dialogue_id) for one in closed if one.answered]
+        return sorted(memories, key=lambda memory: memory.sources[-1])
+
+    def _open(self, turn: Turn, heard: Heard, offer: Part | None) -> Running | None:
+        """A goal: of the user's own words, or the assistant's offer where the user takes it."""
+        if heard.request:
+            return Running(turn, [Part(clip(heard.rest, self.words), (turn.position,))], set(topic_of(heard.rest)))
+        if offer and "yes" in cues_of(heard.feedback or heard.rest):
+            own = Part(clip(f"{heard.feedback} {heard.rest}".strip(), self.words), (turn.position,))
+            return Running(turn, [offer, own], set(topic_of(offer.text)))
+        return None
+
+    def _reply(self, running: Running, turn: Turn, text: str) -> None:
+        """What the assistant did or said, or what a tool gave back."""
+        here = (turn.position,)
+        for call in turn.calls:
+            outcome = tool_outcome(call)
+            mark = "" if outcome == "unknown" else f" ({outcome})"
+            running.calls.append((call, len(running.steps)))
+            running.steps.append(Part(call_text(call) + mark, here))
+            if outcome != "unknown":
+                running.settle(outcome, turn.position)
+        if turn.role == "tool":
+            self._tool(running, turn, text)
+        elif text:
+            short = Part(clip(text, self.words), here)
+            outcome = reply_outcome(text)
+            if outcome != "unknown":
+                running.settle(outcome, turn.position)
+            running.asked = text
+            running.replies.append(short)
+            if not asks(text) or outcome != "unknown":
+                running.steps.append(short)
+        running.answered = running.answered or bool(text or turn.calls)
+        running.terms |= topic_of(clip(text, self.words))
+
+    def _tool(self, running: Running, turn: Turn, text: str) -> None:
+        """A result with a turn of its own; where a call before it holds the same text, that step draws on this turn too."""
+        same = (
+            (call, step) for call, step in reversed(running.calls) if normalise(call.result or "") == normalise(turn.text)
+        )
+        call, step = next(same, (None, -1))
+        if call is None:
+            outcome = result_outcome(text)
+            running.steps.append(Part(f"-> {clip(text, self.words)}", (turn.position,)))
+        else:
+            outcome = tool_outcome(call)
+            running.steps[step] = Part(running.steps[step].text, (*running.steps[step].sources, turn.position))
+        if outcome != "unknown":
+            running.settle(outcome, turn.position)
+
+    def _react(self, running: Running, turn: Turn, heard: Heard) -> bool:
+        """The user's next turn about the same goal. True: it closes the goal."""
+        cues, here = heard.cues, (turn.position,)
+        more = "more" in cues_of(running.asked)
+        asking = asks(running.asked) and not more
+        refuses = "no" in cues and bool(heard.rest) and not heard.request
+        done = "done" in cues or ("no" in cues and (more or "thanks" in cues))
+        if heard.rest and not (cues & {"correction", "complaint", "solved"} or refuses):
+            running.goal.append(Part(clip(heard.rest, self.words), here))
+            running.terms |= topic_of(heard.rest)
+            if "thanks" not in cues or asking:
+                return False
+        elif not heard.rest and asking and not (done or cues & {"correction", "complaint", "solved", "sarcasm"}):
+            return False  # "Yes, perfect." answers a question
+        told = heard.feedback if heard.rest and "thanks" in cues else f"{heard.feedback} {heard.rest}".strip()
+        running.feedback.append(Part(clip(told, self.words), here))
+        settled = running.settled is not None
+        self._judge(running, turn.position, heard, asking)
+        if heard.rest or not running.answered or cues & {"correction", "complaint"}:
+            return False
+        return done or bool(cues & {"thanks", "solved"}) or ("praise" in cues and settled)
+
+    def _judge(self, running: Running, position: int, heard: Heard, asking: bool) -> None:
+        """What the user's words say of the outcome. Doubt leaves it unknown."""
+        cues = heard.cues
+        if "sarcasm" in cues:
+            running.settle("unknown", position)
+        elif "complaint" in cues:
+            running.settle("failure", position)
+        elif "correction" in cues or ("no" in cues and heard.rest):
+            if running.outcome == "success":
+                running.settle("unknown", position)
+        elif "solved" in cues:
+            running.settle("success", position)
+        elif cues & {"thanks", "praise"} and not (cues & {"anyway", "no"} or asking):
+            if running.outcome == "unknown" and running.answered:
+                running.settle("success", position)
+
+    def _write(self, running: Running, user_id: str, dialogue_id: str) -> Memory:
+        steps = running.steps or running.replies
+        chosen = [
+            parts if len(parts) <= self.parts else parts[:1] + parts[1 - self.parts :]
+            for parts in (running.goal, steps, running.feedback)
+        ]
+        goal, action, feedback = (" / ".join(part.text for part in parts) for parts in chosen)
+        settled = () if running.settled is None else (running.settled,)
+        sources = tuple(sorted({place for parts in chosen for part in parts for place in part.sources} | set(settled)))
+        text = " ".join(
+            f"{name}: {said}" for name, said in (("Goal", goal), ("Action", action), ("Feedback", feedback)) if said
+        )
+        first = running.first
+        return Memory(
+            memory_id=opaque("episode", *sources, text),
+            user_id=user_id,
+            dialogue_id=dialogue_id,
+            session=first.session,
+            kind="episode",
+            speaker=first.speaker,
+            role="user",
+            text=text,
+            window=text,
+            born=sources[-1],
+            sources=sources,
+            goal=goal,
+            action=action,
+            feedback=feedback,
+            outcome=running.outcome,
+            tags=_tags(running, goal, text),
+            time=first.time,
+        )
+
+
+def _offers(text: str) -> bool:
+    return "?" in text and "offer" in cues_of(text) and "more" not in cues_of(text)
+
+
+def _begins_anew(running: Running, turn: Turn, heard: Heard) -> bool:
+    if not heard.request:
+        return False
+    if turn.speaker != running.first.speaker:
+        return True
+    return running.answered and shifts(heard.rest, running.terms, running.asked, running.settled is not None)
+
+
+def _tags(running: Running, goal: str, text: str) -> tuple[str, ...]:
+    """Topics and names of the user's own words, tools, short argument values, the day: never what the assistant claims."""
+    topics = [word.lower() for word in words(goal) if word.isascii() and word.islower() and is_content(word)][:6]
+    tools = [call.name for call, _ in running.calls]
+    values = [
+        value
+        for call, _ in running.calls
+        for value in call.arguments.values()
+        if isinstance(value, str) and len(value) <= 40
+    ]
+    day = [running.first.time[:10]] if running.first.time else []
+    marks = [TAG] * ("[redacted " in text) + ["recovered"] * (running.failed and running.outcome == "success")
+    return tuple(dict.fromkeys([*_NAME.findall(goal)[:8], *values[:8], *topics, *tools[:4], *day, *marks]))

@@ -1,0 +1,62 @@
+"""Does a request begin a new goal? Points for its cues, for words that the running goal lacks, and for the moment.
+
+The weights were fitted (logistic) to changes of service in SGD's training split and rounded to halves;
+``bench/episode_boundaries.py`` measures them on another split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from hindsight.miner.signals import asks, cues_of, topic_of
+from hindsight.miner.wording import clip
+
+# Points for a new goal. The first block are cues of the request, the second its words, the third the moment.
+_POINTS = {
+    "want": 0.5, "ask": 0.5, "verb": 1.5, "question": 1.0, "also": 1.0, "indefinite": 1.0, "alternative": -4.0, "attribute": -2.5, "back": -1.0,
+    "points there": 1.5, "only asks": -0.5,
+    "two new terms": 1.0, "all terms new": 1.0, "over 5 words": 1.0, "over 9 words": 0.5,
+    "settled": 1.0, "nothing asked": 0.5, "asked what": -3.0, "asked whether": -0.5,
+}  # fmt: skip
+_ENOUGH = 5.0
+_REQUEST_WORDS = 40
+_WHAT = re.compile(r"\b(?:what|which|where|when|how many|who|how long)\b[^.!?]*\?|(?:哪|什么|几|多少).*[?？]", re.I)
+_LETTER = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
+
+
+def shifts(request: str, running: Set[str], asked: str, settled: bool) -> bool:
+    """``running``: the terms of the goal so far; ``asked``: the last reply; ``settled``: its goal is known to be done."""
+    request = clip(request, _REQUEST_WORDS)
+    topic = topic_of(request)
+    new = topic - running
+    if not new:
+        return False
+    cues, length = cues_of(request), _length(request)
+    holds = {
+        **dict.fromkeys(cues, True),
+        "points there": "there" in cues and bool(cues & {"want", "ask", "verb"}),
+        "only asks": not cues & {"want", "ask", "verb"},
+        "two new terms": len(new) >= 2,
+        "all terms new": len(new) == len(topic),
+        "over 5 words": length > 5,
+        "over 9 words": length > 9,
+        "settled": settled,
+        _moment(asked): True,
+    }
+    return sum(points for name, points in _POINTS.items() if holds.get(name)) >= _ENOUGH
+
+
+def _moment(asked: str) -> str:
+    """An answer to a question is seldom a new goal, unless the question was whether there is anything else."""
+    cues = cues_of(asked)
+    if "more" in cues:
+        return "nothing asked"
+    if "confirm" in cues or _WHAT.search(asked):
+        return "asked what"
+    return "asked whether" if asks(asked) else "nothing asked"
+
+
+def _length(text: str) -> float:
+    """In words; two letters of a script without spaces count as one."""
+    return len(text.split()) + len(_LETTER.findall(text)) / 2
