@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,17 @@ def brier(probabilities: Values, targets: Values) -> float:
     """Mean squared difference."""
     p, y = _paired(probabilities, targets)
     return float(np.mean((p - y) ** 2))
+
+
+def summary(probabilities: Values, targets: Values, bins: int = 10) -> dict[str, object]:
+    """n, Brier, ECE and the reliability bins, as `calibration` in metrics.json holds them under the name of the targets."""
+    found = reliability(probabilities, targets, bins)
+    return {
+        "n": sum(one.n for one in found),
+        "brier": round(brier(probabilities, targets), 6),
+        "ece": round(ece(probabilities, targets, bins), 6),
+        "bins": [asdict(one) for one in found],
+    }
 
 
 def auc(scores: Values, gold: Truths) -> float:

@@ -15,6 +15,7 @@ from hindsight.measure.calibration import (
     held_out_decision,
     platt,
     reliability,
+    summary,
 )
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=25)
@@ -58,6 +59,8 @@ def test_reliability_brier_ece_by_hand():
     assert brier(p, y) == pytest.approx((3 * 0.01 + 0.81 + 2 * 0.01) / 6)
     assert ece(p, y, bins=2) == pytest.approx((4 * 0.15 + 2 * 0.1) / 6)
     assert ece([0.0, 1.0], [0, 1]) == 0
+    got = summary(p, y, bins=2)
+    assert (got["n"], got["brier"], got["ece"]) == (6, 0.143333, 0.133333) and got["bins"][0]["observed"] == 0.25
 
 
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=60), bins=st.integers(1, 12))

@@ -98,7 +98,7 @@ def test_all_text_is_escaped(where):
     assert where == "config" or EVIL in "".join(outline.text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_makes_a_page_with_the_same_tags(text):
     wanted = Outline(page(metrics(rows(3)), rows(3))).tags
