@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hindsight.miner.redact import TAG
+from hindsight.miner.redact import TAG, redact
 from hindsight.miner.shift import shifts
 from hindsight.miner.signals import Heard, asks, cues_of, hear, topic_of
 from hindsight.miner.verdict import reply_outcome, result_outcome, tool_outcome
@@ -19,21 +19,23 @@ from hindsight.text import is_content, normalise, words
 from hindsight.types import Memory, Outcome, ToolCall, Turn, opaque
 
 _NAME = re.compile(r"(?<=[a-z0-9,'’] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|《[^》]+》|「[^」]+」|“[^”]+”")
+_PENDING = 8  # calls that may wait for their results
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Words of an episode, and the positions of the turns that they come from."""
+    """Words of an episode, the positions of the turns that they come from, and the call that they tell of."""
 
     text: str
     sources: tuple[int, ...]
+    call: ToolCall | None = None
 
 
 @dataclass(slots=True)
 class Running:
     """A goal that has not closed yet.
 
-    ``calls``: each with the index of its step; ``asked``: the assistant's last words; ``settled``: where the outcome comes from.
+    ``settled`` and ``failed``: the positions that the outcome and the last failure come from; ``asked``: the last reply.
     """
 
     first: Turn
@@ -42,16 +44,15 @@ class Running:
     steps: list[Part] = field(default_factory=list[Part])
     replies: list[Part] = field(default_factory=list[Part])
     feedback: list[Part] = field(default_factory=list[Part])
-    calls: list[tuple[ToolCall, int]] = field(default_factory=list[tuple[ToolCall, int]])
     outcome: Outcome = "unknown"
     settled: int | None = None
-    failed: bool = False
+    failed: int | None = None
     asked: str = ""
     answered: bool = False
 
     def settle(self, outcome: Outcome, position: int) -> None:
         self.outcome, self.settled = outcome, position
-        self.failed = self.failed or outcome == "failure"
+        self.failed = position if outcome == "failure" else self.failed
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,7 @@ class Episodes:
         for call in turn.calls:
             outcome = tool_outcome(call)
             mark = "" if outcome == "unknown" else f" ({outcome})"
-            running.calls.append((call, len(running.steps)))
-            running.steps.append(Part(call_text(call) + mark, here))
+            running.steps.append(Part(call_text(call) + mark, here, call))
             if outcome != "unknown":
                 running.settle(outcome, turn.position)
         if turn.role == "tool":
@@ -128,16 +128,16 @@ class Episodes:
 
     def _tool(self, running: Running, turn: Turn, text: str) -> None:
         """A result with a turn of its own; where a call before it holds the same text, that step draws on this turn too."""
-        same = (
-            (call, step) for call, step in reversed(running.calls) if normalise(call.result or "") == normalise(turn.text)
-        )
-        call, step = next(same, (None, -1))
-        if call is None:
+        result = normalise(turn.text)
+        for place in range(len(running.steps) - 1, max(-1, len(running.steps) - 1 - _PENDING), -1):
+            step = running.steps[place]
+            if step.call and step.call.result is not None and normalise(step.call.result) == result:
+                outcome = tool_outcome(step.call)
+                running.steps[place] = Part(step.text, (*step.sources, turn.position), step.call)
+                break
+        else:
             outcome = result_outcome(text)
             running.steps.append(Part(f"-> {clip(text, self.words)}", (turn.position,)))
-        else:
-            outcome = tool_outcome(call)
-            running.steps[step] = Part(running.steps[step].text, (*running.steps[step].sources, turn.position))
         if outcome != "unknown":
             running.settle(outcome, turn.position)
 
@@ -175,21 +175,20 @@ class Episodes:
                 running.settle("unknown", position)
         elif "solved" in cues:
             running.settle("success", position)
-        elif cues & {"thanks", "praise"} and not (cues & {"anyway", "no"} or asking):
-            if running.outcome == "unknown" and running.answered:
-                running.settle("success", position)
+        elif cues & {"thanks", "praise"} and not (cues & {"anyway", "no"} or asking or not running.answered):
+            running.settle("success" if running.outcome == "unknown" else running.outcome, position)
 
     def _write(self, running: Running, user_id: str, dialogue_id: str) -> Memory:
-        steps = running.steps or running.replies
-        chosen = [
-            parts if len(parts) <= self.parts else parts[:1] + parts[1 - self.parts :]
-            for parts in (running.goal, steps, running.feedback)
-        ]
-        goal, action, feedback = (" / ".join(part.text for part in parts) for parts in chosen)
-        settled = () if running.settled is None else (running.settled,)
-        sources = tuple(sorted({place for parts in chosen for part in parts for place in part.sources} | set(settled)))
+        goal, steps, told = (
+            parts if len(parts) <= self.parts else parts[:2] + parts[2 - self.parts :]
+            for parts in (running.goal, running.steps or running.replies, running.feedback)
+        )
+        recovered = running.outcome == "success" and running.failed is not None
+        verdict = {place for place in (running.settled, running.failed if recovered else None) if place is not None}
+        sources = tuple(sorted({place for part in (*goal, *steps, *told) for place in part.sources} | verdict))
+        goal_text, action, feedback = (" / ".join(part.text for part in parts) for parts in (goal, steps, told))
         text = " ".join(
-            f"{name}: {said}" for name, said in (("Goal", goal), ("Action", action), ("Feedback", feedback)) if said
+            f"{name}: {said}" for name, said in (("Goal", goal_text), ("Action", action), ("Feedback", feedback)) if said
         )
         first = running.first
         return Memory(
@@ -204,11 +203,11 @@ class Episodes:
             window=text,
             born=sources[-1],
             sources=sources,
-            goal=goal,
+            goal=goal_text,
             action=action,
             feedback=feedback,
             outcome=running.outcome,
-            tags=_tags(running, goal, text),
+            tags=(*_tags(goal_text, steps, first.time), *[TAG] * ("[redacted " in text), *["recovered"] * recovered),
             time=first.time,
         )
 
@@ -225,16 +224,12 @@ def _begins_anew(running: Running, turn: Turn, heard: Heard) -> bool:
     return running.answered and shifts(heard.rest, running.terms, running.asked, running.settled is not None)
 
 
-def _tags(running: Running, goal: str, text: str) -> tuple[str, ...]:
+def _tags(goal: str, steps: Sequence[Part], time: str | None) -> tuple[str, ...]:
     """Topics and names of the user's own words, tools, short argument values, the day: never what the assistant claims."""
-    topics = [word.lower() for word in words(goal) if word.isascii() and word.islower() and is_content(word)][:6]
-    tools = [call.name for call, _ in running.calls]
-    values = [
-        value
-        for call, _ in running.calls
-        for value in call.arguments.values()
-        if isinstance(value, str) and len(value) <= 40
-    ]
-    day = [running.first.time[:10]] if running.first.time else []
-    marks = [TAG] * ("[redacted " in text) + ["recovered"] * (running.failed and running.outcome == "success")
-    return tuple(dict.fromkeys([*_NAME.findall(goal)[:8], *values[:8], *topics, *tools[:4], *day, *marks]))
+    calls = [step.call for step in steps if step.call]
+    given = [value for call in calls for value in call.arguments.values() if isinstance(value, str) and len(value) <= 40]
+    values = [value for value in given if redact(value) == value]
+    topics = [word.lower() for word in words(goal) if word.isascii() and word.islower() and is_content(word)]
+    names = [call.name for call in calls]
+    day = [time[:10]] if time else []
+    return tuple(dict.fromkeys([*_NAME.findall(goal)[:8], *values[:8], *topics[:6], *names[:4], *day]))

@@ -14,8 +14,8 @@ from hindsight.miner.wording import clip
 
 # Points for a new goal. The first block are cues of the request, the second its words, the third the moment.
 _POINTS = {
-    "want": 0.5, "ask": 0.5, "verb": 1.5, "question": 1.0, "also": 1.0, "indefinite": 1.0, "alternative": -4.0, "attribute": -2.5, "back": -1.0,
-    "points there": 1.5, "only asks": -0.5,
+    "want": 0.5, "ask": 0.5, "verb": 1.5, "question": 1.0, "also": 1.0, "indefinite": 1.0, "alternative": -4.0, "back": -1.0,
+    "only an attribute": -2.5, "points there": 1.5, "only asks": -0.5,
     "two new terms": 1.0, "all terms new": 1.0, "over 5 words": 1.0, "over 9 words": 0.5,
     "settled": 1.0, "nothing asked": 0.5, "asked what": -3.0, "asked whether": -0.5,
 }  # fmt: skip
@@ -35,6 +35,7 @@ def shifts(request: str, running: Set[str], asked: str, settled: bool) -> bool:
     cues, length = cues_of(request), _length(request)
     holds = {
         **dict.fromkeys(cues, True),
+        "only an attribute": "attribute" in cues and not {"verb", "indefinite"} <= cues,
         "points there": "there" in cues and bool(cues & {"want", "ask", "verb"}),
         "only asks": not cues & {"want", "ask", "verb"},
         "two new terms": len(new) >= 2,
