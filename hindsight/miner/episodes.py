@@ -15,10 +15,11 @@ from hindsight.miner.shift import shifts
 from hindsight.miner.signals import Heard, asks, cues_of, hear, topic_of
 from hindsight.miner.verdict import reply_outcome, result_outcome, tool_outcome
 from hindsight.miner.wording import call_text, clip, spoken
-from hindsight.text import is_content, normalise, words
+from hindsight.text import normalise, words
 from hindsight.types import Memory, Outcome, ToolCall, Turn, opaque
 
-_NAME = re.compile(r"(?<=[a-z0-9,'’] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|《[^》]+》|「[^」]+」|“[^”]+”")
+_NAME = re.compile(r"(?<=[a-z0-9,'’] )(?!I['’])[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|《[^》]+》|「[^」]+」|“[^”]+”")
+_TAIL = 300  # letters of a reply in which it asks
 _PENDING = 8  # calls that may wait for their results
 
 
@@ -119,7 +120,7 @@ class Episodes:
             outcome = reply_outcome(text)
             if outcome != "unknown":
                 running.settle(outcome, turn.position)
-            running.asked = text
+            running.asked = text[-_TAIL:]
             running.replies.append(short)
             if not asks(text) or outcome != "unknown":
                 running.steps.append(short)
@@ -221,7 +222,7 @@ def _begins_anew(running: Running, turn: Turn, heard: Heard) -> bool:
         return False
     if turn.speaker != running.first.speaker:
         return True
-    return running.answered and shifts(heard.rest, running.terms, running.asked, running.settled is not None)
+    return running.answered and shifts(heard.rest, running.terms, running.asked, running.outcome)
 
 
 def _tags(goal: str, steps: Sequence[Part], time: str | None) -> tuple[str, ...]:
@@ -229,7 +230,9 @@ def _tags(goal: str, steps: Sequence[Part], time: str | None) -> tuple[str, ...]
     calls = [step.call for step in steps if step.call]
     given = [value for call in calls for value in call.arguments.values() if isinstance(value, str) and len(value) <= 40]
     values = [value for value in given if redact(value) == value]
-    topics = [word.lower() for word in words(goal) if word.isascii() and word.islower() and is_content(word)]
+    topics = [
+        word.lower() for word in words(goal) if word.isascii() and word.islower() and word.isalpha() and topic_of(word)
+    ]
     names = [call.name for call in calls]
     day = [time[:10]] if time else []
     return tuple(dict.fromkeys([*_NAME.findall(goal)[:8], *values[:8], *topics[:6], *names[:4], *day]))

@@ -25,11 +25,11 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("password", re.compile(rf"(?<=密码)(?:是|为|[:：=])\s?{_VALUE}")),
 )  # fmt: skip
 # One cheap look decides for most texts that no pattern can match.
-_HINT = re.compile(
-    r"PRIVATE KEY|[spr]k[-_]|AIza|hf_|glpat-|AKIA|ASIA|gh[pousr]_|github_pat_|xox|eyJ|://|bearer |密码"
-    r"|passw|secret|token|api[ _-]?key|\d{4}[ -]?\d{4}[ -]?\d|3\d{3}[ -]?\d{6}",
-    re.I,
-)
+_MARKS = (
+    "private key|sk-|sk_|pk-|pk_|rk-|rk_|aiza|hf_|glpat-|akia|asia|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|xox|eyj|://|bearer |密码|"
+    "passw|secret|token|api key|api_key|api-key|apikey"
+).split("|")
+_NUMBER = re.compile(r"[3-6]\d{3}[ -]?\d{4}[ -]?\d|3\d{3}[ -]?\d{6}")
 
 
 def redact(text: str) -> str:
@@ -38,7 +38,8 @@ def redact(text: str) -> str:
     >>> redact("my key is AKIAABCDEFGHIJKLMNOP")
     'my key is [redacted aws key]'
     """
-    if not _HINT.search(text):
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _MARKS) and not _NUMBER.search(text):
         return text
     for kind, pattern in _KINDS:
         text = pattern.sub(f"[redacted {kind}]", text)

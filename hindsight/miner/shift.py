@@ -11,28 +11,35 @@ from collections.abc import Set
 
 from hindsight.miner.signals import asks, cues_of, topic_of
 from hindsight.miner.wording import clip
+from hindsight.types import Outcome
 
 # Points for a new goal. The first block are cues of the request, the second its words, the third the moment.
 _POINTS = {
     "want": 0.5, "ask": 0.5, "verb": 1.5, "question": 1.0, "also": 1.0, "indefinite": 1.0, "alternative": -4.0, "back": -1.0,
     "only an attribute": -2.5, "points there": 1.5, "only asks": -0.5,
-    "two new terms": 1.0, "all terms new": 1.0, "over 5 words": 1.0, "over 9 words": 0.5,
-    "settled": 1.0, "nothing asked": 0.5, "asked what": -3.0, "asked whether": -0.5,
+    "two new terms": 1.0, "all terms new": 0.5, "known terms": -1.0, "over 5 words": 1.0, "over 9 words": 0.5,
+    "success": 1.0, "failure": -1.0, "nothing asked": 0.5, "asked what": -3.0, "asked whether": -0.5,
 }  # fmt: skip
 _ENOUGH = 5.0
 _REQUEST_WORDS = 40
-_WHAT = re.compile(r"\b(?:what|which|where|when|how many|who|how long)\b[^.!?]*\?|(?:哪|什么|几|多少).*[?？]", re.I)
+_LONG = 20
+_WHAT = re.compile(
+    r"\b(?:what|which|where|when|how many|who|how long|provide|specify|clarify|share)\b[^.!?]*\?|(?:哪|什么|几|多少).*[?？]",
+    re.I,
+)
 _LETTER = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 
 
-def shifts(request: str, running: Set[str], asked: str, settled: bool) -> bool:
-    """``running``: the terms of the goal so far; ``asked``: the last reply; ``settled``: its goal is known to be done."""
+def shifts(request: str, running: Set[str], asked: str, outcome: Outcome) -> bool:
+    """``running``: the terms of the goal so far; ``asked``: the last reply; ``outcome``: of that goal so far."""
     request = clip(request, _REQUEST_WORDS)
     topic = topic_of(request)
     new = topic - running
     if not new:
         return False
     cues, length = cues_of(request), _length(request)
+    if length > _LONG:  # "it" and "another" point back at the turn itself
+        cues = cues - {"back", "alternative", "attribute"}
     holds = {
         **dict.fromkeys(cues, True),
         "only an attribute": "attribute" in cues and not {"verb", "indefinite"} <= cues,
@@ -40,9 +47,10 @@ def shifts(request: str, running: Set[str], asked: str, settled: bool) -> bool:
         "only asks": not cues & {"want", "ask", "verb"},
         "two new terms": len(new) >= 2,
         "all terms new": len(new) == len(topic),
+        "known terms": len(new) <= 0.6 * len(topic),
         "over 5 words": length > 5,
         "over 9 words": length > 9,
-        "settled": settled,
+        outcome: True,
         _moment(asked): True,
     }
     return sum(points for name, points in _POINTS.items() if holds.get(name)) >= _ENOUGH

@@ -105,7 +105,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "there": ("there", ""),
     # The assistant's side
     "more": (
-        "anything/something/what/any/thing else/more; further; can/could/may i [also] help/assist; be of help; else i can",
+        "anything/something/what/any/thing else/more; further; can/could/may i [also] help/assist; be of help; else i can; "
+        "any other/more/further questions; feel free; let me know if",
         "还有什么|还需要|其他需要|别的需要",
     ),
     "offer": ("would/do you like/want; shall/should/can/may i; want me to", "需要我|要不要|要我"),
@@ -120,7 +121,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "booked/reserved/purchased/bought/scheduled/confirmed/complete/completed/sent/added/created/fixed/transferred/"
         "cancelled/canceled/updated/saved/made/ordered/placed/rented/processed/refunded/resolved/finished/started/"
         "installed/deployed/merged/submitted/paid/done; "
-        "is/are/you're ... [all] set [up]; successful; successfully",
+        "all set; is/are set; successful; successfully",
         "已(?:经)?(?:为您|帮您|给您|成功)?(?:预订|预定|订好|完成|取消|发送|添加|修复|购买|下单|更新|安排|解决|办理)|成功|搞定了|办好了",
     ),
     "failure": (

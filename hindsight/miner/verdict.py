@@ -27,6 +27,7 @@ _GOOD = re.compile(
     r"\b(?:ok|success\w*|passed|done|completed|confirmed|booked|created|saved|sent|updated|cancell?ed)\b|成功|完成", re.I
 )
 _SHORT = 300  # letters: in a longer result, words such as "error" are as a rule its content
+_ANNOUNCED = 300  # letters of a reply: what was done is said first; further on, such words are as a rule advice
 _ENDS = 600  # letters of the start and of the end that are read for flags
 
 
@@ -54,7 +55,7 @@ def result_outcome(text: str) -> Outcome:
 
 def reply_outcome(text: str) -> Outcome:
     """Of what the assistant says it did. Questions and offers do not count; a reply that says both is unknown."""
-    told = [cues_of(part) for part in sentences(_FINE.sub("", text[:1000])) if not part.endswith(("?", "？"))]
+    told = [cues_of(part) for part in sentences(_FINE.sub("", text[:_ANNOUNCED])) if not part.endswith(("?", "？"))]
     good = any("success" in cues and not cues & {"failure", "confirm"} for cues in told)
     bad = any("failure" in cues for cues in told)
     return "unknown" if good == bad else "success" if good else "failure"

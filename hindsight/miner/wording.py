@@ -20,7 +20,6 @@ _INJECTED = re.compile(
     r"|\[(?:user background|related history)\].*?\[conversation\]",
     re.I | re.S | re.M,
 )
-_INJECTED_HINT = re.compile(r"memor|\[conversation\]", re.I)
 _UNIT = re.compile(
     r"[\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\s\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+"
 )
@@ -32,7 +31,12 @@ _RESULT_LETTERS = 2000  # that are read of arguments and of a result, far more t
 
 def said(text: str) -> str:
     """A turn's text without what a memory system injected and without secrets; "" where nothing is left."""
-    return redact(_INJECTED.sub(" ", text) if _INJECTED_HINT.search(text) else text).strip()
+    return redact(_INJECTED.sub(" ", text) if _may_hold_memories(text) else text).strip()
+
+
+def _may_hold_memories(text: str) -> bool:
+    lowered = text.lower()
+    return "memor" in lowered or "[conversation]" in lowered
 
 
 def spoken(turns: Iterable[Turn]) -> Iterator[tuple[Turn, str]]:
@@ -44,7 +48,7 @@ def spoken(turns: Iterable[Turn]) -> Iterator[tuple[Turn, str]]:
     for turn in turns:
         if turn.session != session:
             session, injected = turn.session, set[str]()
-        if _INJECTED_HINT.search(turn.text):
+        if _may_hold_memories(turn.text):
             injected.update(term for found in _INJECTED.finditer(turn.text) for term in terms(found[0]))
         if turn.role == "system":
             continue
