@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from hindsight.encoder.hf import DEFAULT, HfEncoderConfig
-from hindsight.types import Encoder, Floats
+from hindsight.encoder.hf import DEFAULT, HfEncoder, HfEncoderConfig
+from hindsight.types import Floats
 
 TEXTS = 20_000
 
@@ -43,13 +43,11 @@ def read(path: Path) -> Iterator[str]:
             yield from texts_of(record)
 
 
-def components(encoder: Encoder, texts: Sequence[str]) -> tuple[Floats, Floats]:
+def components(encoder: HfEncoder, texts: Sequence[str]) -> tuple[Floats, Floats]:
     """(dimension, dimension) with the directions as columns, and each one's share of the vectors' squared length."""
     moment = np.zeros((encoder.dimension, encoder.dimension))
-    for start in range(0, len(texts), 4096):
-        for encoded in encoder.encode(texts[start : start + 4096]):
-            rows = encoded.tokens.astype(np.float32) / 127
-            moment += rows.T @ rows
+    for _, _, rows, _ in encoder.states(texts):
+        moment += rows.T @ rows
     values, vectors = np.linalg.eigh(moment)
     vectors = vectors[:, ::-1]
     largest = np.abs(vectors).argmax(axis=0)

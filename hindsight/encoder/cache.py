@@ -102,8 +102,8 @@ class CachedEncoder:
                         continue
                     if encoded.pooled.size == self.dimension:
                         found[key] = encoded
-        except sqlite3.DatabaseError as error:
-            raise DataError(self.path, error, "a cache of vectors; delete the file, it will be made anew") from error
+        except (sqlite3.DatabaseError, OSError) as error:
+            raise DataError(self.path, error, "a cache of vectors that can be read (a deleted one is made anew)") from error
         return found
 
     def _store(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
@@ -112,7 +112,7 @@ class CachedEncoder:
         try:
             with self._database() as transaction:
                 transaction.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             raise DataError(self.path, error, "a cache of vectors that can be written") from error
 
     def _remember(self, found: dict[bytes, Encoded]) -> None:

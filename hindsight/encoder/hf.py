@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from hindsight.io import sha256_of
 from hindsight.types import ConfigError, DataError, Encoded, Floats
+
+Pieces = npt.NDArray[np.int32]
 
 DEFAULT = "all-MiniLM-L6-v2"
 DEFAULT_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -85,26 +88,35 @@ class HfEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """In the order of ``texts``; each distinct text is encoded once. What is beyond ``max_length`` is not seen."""
-        unique = sorted(set(texts))
-        found: dict[str, Encoded] = {}
-        for text, encoded in self._progress(self._stream(unique), len(unique)):
-            found[text] = encoded
+        found = {text: self._compact(pooled, rows, pieces) for text, pooled, rows, pieces in self.states(texts)}
         return [found[text] for text in texts]
 
-    def _progress(self, stream: Iterator[tuple[str, Encoded]], total: int) -> Iterator[tuple[str, Encoded]]:
-        if total <= PROGRESS_FROM or not sys.stderr.isatty():
-            return stream
-        from tqdm import tqdm
+    def states(self, texts: Sequence[str]) -> Iterator[tuple[str, Floats, Floats, Pieces]]:
+        """Each distinct text, shortest first within some thousands, before anything is given up to save space:
 
-        return iter(tqdm(stream, total=total, desc="encoding", unit="text", leave=False))
+        (text, pooled (dimension,), token rows (tokens, dimension) of unit length, pieces (tokens,)).
+        """
+        unique = sorted(set(texts))
+        stream = self._stream(unique)
+        if len(unique) > PROGRESS_FROM and sys.stderr.isatty():
+            from tqdm import tqdm
 
-    def _stream(self, texts: Sequence[str]) -> Iterator[tuple[str, Encoded]]:
+            stream = iter(tqdm(stream, total=len(unique), desc="encoding", unit="text", leave=False))
+        return stream
+
+    def _compact(self, pooled: Floats, rows: Floats, pieces: Pieces) -> Encoded:
+        if self.projection is not None:
+            rows = rows @ self.projection
+            rows = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
+        return Encoded(pooled, np.rint(rows * 127).astype(np.int8), pieces)
+
+    def _stream(self, texts: Sequence[str]) -> Iterator[tuple[str, Floats, Floats, Pieces]]:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             part = texts[start : start + TEXTS_AT_ONCE]
             ids, kept = self._pieces(part)
             for batch in batches([_width(row) for row in ids], BATCH_TOKENS):
-                vectors = self._forward([ids[i] for i in batch], [kept[i] for i in batch])
-                yield from zip((part[i] for i in batch), vectors)
+                pooled, rows, pieces = self._forward([ids[i] for i in batch], [kept[i] for i in batch])
+                yield from zip((part[i] for i in batch), pooled, rows, pieces)
 
     def _pieces(self, texts: Sequence[str]) -> tuple[list[list[int]], list[list[bool]]]:
         """Wordpiece ids a text, and which of them are the text's own: neither special nor of the prefix."""
@@ -122,7 +134,7 @@ class HfEncoder:
         ]
         return read["input_ids"], kept
 
-    def _forward(self, ids: Sequence[list[int]], kept: Sequence[list[bool]]) -> list[Encoded]:
+    def _forward(self, ids: Sequence[list[int]], kept: Sequence[list[bool]]) -> tuple[Floats, list[Floats], list[Pieces]]:
         import torch
         from torch.nn.functional import normalize
 
@@ -139,13 +151,9 @@ class HfEncoder:
             # Unit length follows, so a sum does for a mean.
             pooled = states[:, 0] if self.pooling == "cls" else (states * attention[..., None]).sum(1)
             rows = normalize(states[torch.from_numpy(keep).to(device)], dim=-1)
-            if self.projection is not None:
-                rows = normalize(rows @ torch.from_numpy(self.projection).to(device), dim=-1)
-            tokens = torch.round(rows * 127).to(torch.int8).cpu().numpy()
-            pooled = normalize(pooled, dim=-1).cpu().numpy()
+            rows, pooled = rows.cpu().numpy(), normalize(pooled, dim=-1).cpu().numpy()
         ends = np.cumsum(keep.sum(1))[:-1]
-        flat = zip(pooled, np.split(tokens, ends), np.split(pieces[keep].astype(np.int32), ends))
-        return [Encoded(vector.copy(), own.copy(), own_pieces) for vector, own, own_pieces in flat]
+        return pooled, np.split(rows, ends), np.split(pieces[keep].astype(np.int32), ends)
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:

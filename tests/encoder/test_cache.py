@@ -95,8 +95,14 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path):
     encoder = CachedEncoder(Counting(), tmp_path)
     assert encoder.path is not None
     encoder.path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(DataError, match=r"counting-.*sqlite.*delete the file"):
+    with pytest.raises(DataError, match=r"counting-.*sqlite.*a deleted one is made anew"):
         encoder.encode(["red bicycle"])
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/.*sqlite"):
+        CachedEncoder(Counting(), tmp_path / "file").encode(["red bicycle"])
 
 
 def test_two_processes_write_at_once(tmp_path: Path):
