@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import subprocess
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -47,7 +48,10 @@ def read_lines(path: Path, count: Count) -> Iterator[tuple[int, str]]:
         head = raw.read(2)
     encoding = "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     if encoding == "utf-16":
-        lines: Iterable[bytes] = (line.encode() for line in path.read_text("utf-16").split("\n"))
+        try:
+            lines: Iterable[bytes] = (line.encode() for line in path.read_text("utf-16").split("\n"))
+        except UnicodeError as error:
+            raise DataError(path, error, "whole UTF-16 text") from error
     else:
         lines = gzip.open(path, "rb") if head == b"\x1f\x8b" else path.open("rb")
     number = 0
@@ -56,35 +60,39 @@ def read_lines(path: Path, count: Count) -> Iterator[tuple[int, str]]:
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n \t")
             except UnicodeDecodeError:
-                count.skip("line is not UTF-8")
+                count.skip("line is not UTF-8", f"{path.name}:{number}")
                 continue
             if text:
                 yield number, text
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}:{number + 1}", error, "a whole gzip file") from error
 
 
 def read_json_lines(path: Path, count: Count) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object). A line that is not a JSON object is skipped and counted (a torn last line says so)."""
     pending: tuple[int, str] | None = None
-    for number, text in read_lines(path, count):
+    for line in read_lines(path, count):
         if pending is not None:
-            yield from _parsed(pending, count, last=False)
-        pending = (number, text)
+            yield from _parsed(path, pending, count, last=False)
+        pending = line
     if pending is not None:
-        yield from _parsed(pending, count, last=True)
+        yield from _parsed(path, pending, count, last=True)
 
 
-def _parsed(line: tuple[int, str], count: Count, last: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parsed(path: Path, line: tuple[int, str], count: Count, last: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    number, place = line[0], f"{path.name}:{line[0]}"
     try:
         record: object = json.loads(line[1])
     except (json.JSONDecodeError, RecursionError):
-        count.skip("last line is cut off or not JSON" if last else "line is not JSON")
+        count.skip("last line is cut off or not JSON" if last else "line is not JSON", place)
+        return
+    except ValueError:  # Python reads no integer of more than 4,300 digits
+        count.skip("line holds an integer of too many digits", place)
         return
     if not isinstance(record, dict):
-        count.skip("line is not a JSON object")
+        count.skip("line is not a JSON object", place)
         return
-    yield line[0], record  # pyright: ignore[reportUnknownVariableType]
+    yield number, record  # pyright: ignore[reportUnknownVariableType]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -109,7 +117,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return value.tolist()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

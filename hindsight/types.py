@@ -146,7 +146,8 @@ class Use:
 class Labelled:
     """A training query with its uses. ``hidden``: positions taken out of the past for this query (self-supervision).
 
-    ``kind`` names the query's source (HQ, HP, PQ, RQ, call, reply), ``weight`` its share in the loss.
+    ``kind`` names the source of the query (HQ, HP, PQ, RQ, call, reply), ``weight`` its share in the loss, ``quality`` how much
+    the future showed (a labeler may drop the least).
     """
 
     query: Query
@@ -154,6 +155,7 @@ class Labelled:
     kind: str
     weight: float = 1.0
     hidden: tuple[int, ...] = ()
+    quality: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,29 +213,43 @@ class Encoded:
 
 @dataclass(slots=True)
 class Count:
-    """What a reader or a stage saw, kept and skipped, with reasons. ``seen == kept + sum(skipped.values())``."""
+    """What a reader or a stage saw, kept and skipped, with reasons. ``seen == kept + sum(skipped.values())``.
+
+    ``places``: of each reason and note, the first three places that were named.
+    """
 
     seen: int = 0
     kept: int = 0
     skipped: dict[str, int] = field(default_factory=dict[str, int])
     notes: dict[str, int] = field(default_factory=dict[str, int])
+    places: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def keep(self) -> None:
         self.seen += 1
         self.kept += 1
 
-    def skip(self, reason: str) -> None:
+    def skip(self, reason: str, place: str = "") -> None:
         self.seen += 1
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
+        self._stands(reason, place)
 
-    def note(self, what: str, times: int = 1) -> None:
+    def note(self, what: str, times: int = 1, place: str = "") -> None:
         """Something mended or left out inside a kept record: reported, but not a skip."""
         self.notes[what] = self.notes.get(what, 0) + times
+        self._stands(what, place)
+
+    def _stands(self, what: str, place: str) -> None:
+        if place and len(known := self.places.setdefault(what, [])) < 3:
+            known.append(place)
 
     def __str__(self) -> str:
+        def where(what: str, n: int) -> str:
+            known = self.places.get(what, [])
+            return f" ({', '.join(known)}{', ...' if n > len(known) else ''})" if known else ""
+
         line = f"seen {self.seen}, kept {self.kept}, skipped {sum(self.skipped.values())}"
-        return "".join([line, *(f"\n  skipped {n}: {why}" for why, n in sorted(self.skipped.items())),
-                        *(f"\n  noted {n}: {what}" for what, n in sorted(self.notes.items()))])  # fmt: skip
+        return "".join([line, *(f"\n  skipped {n}: {why}{where(why, n)}" for why, n in sorted(self.skipped.items())),
+                        *(f"\n  noted {n}: {what}{where(what, n)}" for what, n in sorted(self.notes.items()))])  # fmt: skip
 
 
 class Reader(Protocol):

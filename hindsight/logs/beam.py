@@ -41,7 +41,7 @@ def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[str], Path
         name = f"{folder.parent.name}/{folder.name}"
         turns, keys = _turns(list(read_json_list(file)), name, count)
         if not turns:
-            count.skip("no batches of turns")
+            count.skip("no batches of turns", f"{name}/{file.name}")
             continue
         count.keep()
         source = f"{name}/{file.name}"

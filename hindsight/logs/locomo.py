@@ -36,12 +36,12 @@ def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[str], dict
     for file in files_of(path, ("locomo*.json",)):
         for number, sample in enumerate(read_json_list(file)):
             if not isinstance(sample, dict) or not isinstance(sample.get("conversation"), dict):
-                count.skip('no "conversation"')
+                count.skip('no "conversation"', f"{file.name}:{number}")
                 continue
             name = name_of(sample.get("sample_id")) or f"{file.name}:{number}"
             turns, keys = _turns(sample["conversation"], name, count)
             if not turns or name in seen:
-                count.skip("the same sample_id again" if turns else "no turns")
+                count.skip("the same sample_id again" if turns else "no turns", f"{file.name}:{number}")
                 continue
             seen.add(name)
             count.keep()

@@ -50,12 +50,12 @@ def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], d
         for number, question in enumerate(read_json_list(file)):
             haystack = _haystack(question)
             if isinstance(haystack, str):
-                count.skip(haystack)
+                count.skip(haystack, f"{file.name}:{number}")
                 continue
             name = name_of(question.get("question_id")) or f"{file.name}:{number}"
             turns, sources = _turns(haystack, name, count)
             if not turns or name in seen:
-                count.skip("the same question_id again" if turns else "no turns")
+                count.skip("the same question_id again" if turns else "no turns", f"{file.name}:{number}")
                 continue
             seen.add(name)
             count.keep()

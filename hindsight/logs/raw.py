@@ -108,7 +108,7 @@ def read_jsonl(
                 except RecursionError:
                     one = "record is nested too deep"
                 if isinstance(one, str):
-                    tally.skip(one)
+                    tally.skip(one, place)
                 else:
                     tally.keep()
                     yield place, one

@@ -37,12 +37,12 @@ def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[int], dict
     for file in files_of(path, ("dialogues_*.json",)):
         for number, raw in enumerate(read_json_list(file)):
             if not isinstance(raw, dict) or not isinstance(raw.get("turns"), list):
-                count.skip('no list "turns"')
+                count.skip('no list "turns"', f"{file.name}:{number}")
                 continue
             name = name_of(raw.get("dialogue_id")) or f"{file.name}:{number}"
             turns, keys = _turns(raw["turns"], name, count)
             if not turns or name in seen:
-                count.skip("the same dialogue_id again" if turns else "no turns")
+                count.skip("the same dialogue_id again" if turns else "no turns", f"{file.name}:{number}")
                 continue
             seen.add(name)
             count.keep()
