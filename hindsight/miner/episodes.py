@@ -118,6 +118,8 @@ class Episodes:
         elif text:
             short = Part(clip(text, self.words), here)
             outcome = reply_outcome(text)
+            if outcome == "failure" and running.outcome == "success" and "apology" not in cues_of(text):
+                outcome = "unknown"  # "They are not available on Sundays": told about a goal that was reached
             if outcome != "unknown":
                 running.settle(outcome, turn.position)
             running.asked = text[-_TAIL:]
@@ -138,7 +140,7 @@ class Episodes:
                 break
         else:
             outcome = result_outcome(text)
-            running.steps.append(Part(f"-> {clip(text, self.words)}", (turn.position,)))
+            running.steps += [Part(f"-> {clip(text, self.words)}", (turn.position,))] if text else []
         if outcome != "unknown":
             running.settle(outcome, turn.position)
 
@@ -148,7 +150,7 @@ class Episodes:
         more = "more" in cues_of(running.asked)
         asking = asks(running.asked) and not more
         refuses = "no" in cues and bool(heard.rest) and not heard.request
-        done = "done" in cues or ("no" in cues and (more or "thanks" in cues))
+        done = ("done" in cues and not (asking and "yes" in cues)) or ("no" in cues and (more or "thanks" in cues))
         if heard.rest and not (cues & {"correction", "complaint", "solved"} or refuses):
             running.goal.append(Part(clip(heard.rest, self.words), here))
             running.terms |= topic_of(heard.rest)
@@ -158,11 +160,13 @@ class Episodes:
             return False  # "Yes, perfect." answers a question
         told = heard.feedback if heard.rest and "thanks" in cues else f"{heard.feedback} {heard.rest}".strip()
         running.feedback.append(Part(clip(told, self.words), here))
-        settled = running.settled is not None
+        before = running.outcome
         self._judge(running, turn.position, heard, asking)
         if heard.rest or not running.answered or cues & {"correction", "complaint"}:
             return False
-        return done or bool(cues & {"thanks", "solved"}) or ("praise" in cues and settled)
+        if "praise" in cues and before == "failure" and not done:
+            return "solved" in cues  # "Fine, thanks" after a failure takes what was offered instead
+        return done or bool(cues & {"thanks", "solved"}) or ("praise" in cues and before == "success")
 
     def _judge(self, running: Running, position: int, heard: Heard, asking: bool) -> None:
         """What the user's words say of the outcome. Doubt leaves it unknown."""

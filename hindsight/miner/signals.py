@@ -121,17 +121,22 @@ TABLE: dict[str, tuple[str, str]] = {
         "booked/reserved/purchased/bought/scheduled/confirmed/complete/completed/sent/added/created/fixed/transferred/"
         "cancelled/canceled/updated/saved/made/ordered/placed/rented/processed/refunded/resolved/finished/started/"
         "installed/deployed/merged/submitted/paid/done; "
-        "all set; is/are set; successful; successfully",
+        "all set; is/are set; was/were/been able to; managed to; reservation/booking/order/"
+        "purchase/payment/transfer [is/was] complete/completed/successful/confirmed; successful; successfully",
         "已(?:经)?(?:为您|帮您|给您|成功)?(?:预订|预定|订好|完成|取消|发送|添加|修复|购买|下单|更新|安排|解决|办理)|成功|搞定了|办好了",
     ),
     "failure": (
         "unable to; could/was/were/am/did/can not [be] "
         "able/complete/completed/book/booked/make/made/reserve/reserved/find/purchase/purchased/get/schedule/scheduled/"
         "process/processed/place/go/add/set/do/buy/confirm/send/work/open/access; "
-        "can't/couldn't/wasn't/weren't/didn't/cannot; failed; fails; failure; went wrong; an/the/some/encountered "
-        "error/issue/problem; not possible/successful/available; unsuccessful",
+        "couldn't; can't/cannot/wasn't/weren't/didn't [be] "
+        "able/complete/completed/book/booked/make/made/reserve/reserved/find/purchase/get/schedule/scheduled/process/"
+        "place/go/add/set/do/buy/confirm/send/work/open/access; fail to; failed; fails; failure; went wrong; "
+        "an/the/some/encountered error/issue/problem; not possible/successful; unsuccessful; no/nothing ... available; "
+        "is/are/was/were [all] full/unavailable; sold out",
         "失败|无法|不能|没能|出错|报错|订不到|没有成功|未能",
     ),
+    "apology": ("sorry; unfortunately; afraid; apologise/apologize/apologies; regret", "抱歉|对不起|不好意思|遗憾"),
 }  # fmt: skip
 _STARTS: dict[str, tuple[frozenset[str], re.Pattern[str]]] = {
     "yes": (

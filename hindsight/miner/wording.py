@@ -86,7 +86,7 @@ def call_text(call: ToolCall) -> str:
     """``name(argument=value, ...) -> result``, each side cut to 30 words."""
     arguments = ", ".join(f"{name}={_plain(value)}" for name, value in call.arguments.items())
     text = f"{call.name}({clip(redact(arguments[:_RESULT_LETTERS]), CALL_WORDS)})"
-    return text if call.result is None else f"{text} -> {clip(said(call.result[:_RESULT_LETTERS]), CALL_WORDS)}"
+    return text if not call.result else f"{text} -> {clip(said(call.result[:_RESULT_LETTERS]), CALL_WORDS)}"
 
 
 def worded(turn: Turn, text: str) -> str:

@@ -105,6 +105,20 @@ def test_thanks_do_not_undo_a_failure() -> None:
     assert (episode.outcome, episode.feedback) == ("failure", "Ok, thanks for trying.")
 
 
+def test_a_later_success_of_the_same_goal_undoes_a_failure() -> None:
+    (episode,) = mine(
+        stream(
+            ("user", "Reserve two bus seats to Fresno at noon."),
+            ("assistant", "Sorry, I was unable to book the noon bus. There is one at 12:30."),
+            ("user", "That sounds good!"),
+            ("assistant", "Your seats have been booked."),
+            ("user", "Thanks."),
+        )
+    )
+    assert (episode.outcome, episode.feedback) == ("success", "That sounds good! / Thanks.")
+    assert "recovered" in episode.tags
+
+
 def test_a_correction_is_kept_as_feedback() -> None:
     (episode,) = mine(
         stream(

@@ -138,3 +138,13 @@ def test_speed() -> None:
     start = time.perf_counter()
     assert len(mine(turns)) == 20_000
     assert time.perf_counter() - start < 3
+
+
+def test_the_assistants_echo_of_an_injected_memory_is_left_out() -> None:
+    injected = "<recalled_memories>\n- User was out with Kim on Friday\n</recalled_memories>"
+    turns = stream(
+        ("system", injected),
+        ("assistant", "Since you were out with Kim on Friday, rest on Saturday."),
+        ("user", "I was out with Kim."),
+    )
+    assert [memory.text for memory in mine(turns)] == ["Assistant: rest on Saturday.", "User: I was out with Kim."]
