@@ -1,0 +1,105 @@
+"""What a text shows on its face, by regular expressions: English and Chinese. All are cheap and read one text alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from hindsight.text import STOP_WORDS
+from hindsight.types import Floats
+
+_I = re.IGNORECASE
+CUES: dict[str, re.Pattern[str]] = {
+    "has_question": re.compile(r"[?？]"),
+    "ends_question": re.compile(r"[?？]\W*$"),
+    "number": re.compile(r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten)\b|[一二两三四五六七八九十]", _I),
+    "digit": re.compile(r"\d"),
+    "date": re.compile(
+        r"\b(\d{1,2}(st|nd|rd|th)|january|february|march|april|may|june|july|august|september|october|november|december"
+        r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|next week|day after)\b"
+        r"|周[一二三四五六日天]|星期|月\d{1,2}[日号]|明天|后天|今天|下周",
+        _I,
+    ),
+    "clock": re.compile(
+        r"\b(\d{1,2}(:\d\d)? ?([ap]\.?m\b)|\d{1,2}:\d\d|noon|morning|evening|afternoon|o'clock|half past|quarter)"
+        r"|[上下]午|早上|晚上|[\d一二两三四五六七八九十]点",
+        _I,
+    ),
+    "money": re.compile(r"[$€£¥]|\d ?(元|块)"),
+    "acknowledges": re.compile(
+        r"^\W*(yes|yeah|yep|sure|ok|okay|no|nope|thanks|thank you|that's|great|perfect|good|sounds|cool|alright)\b|^(好|行|对|谢)",
+        _I,
+    ),
+    "accepts": re.compile(
+        r"^\W*(yes|yeah|yep|sure|ok|okay|great|perfect|good|sounds|that (is|works|would)|that's|fine|i like|correct|right|awesome)\b"
+        r"|^(好|行|对|可以|没问题|谢)",
+        _I,
+    ),
+    "refuses": re.compile(
+        r"^\W*(no|nope|not)\b|\b(anything else|something else|another|any other|other (options|ones)|instead|don't like|different|else)\b"
+        r"|^不|换一|别的|其他",
+        _I,
+    ),
+    "requests": re.compile(
+        r"\b(would like|i'd like|want|need|can you|could you|find|book|looking|search|help me|please|reserve|get me|show me|interested|check)\b"
+        r"|请|帮我|我想|我要|需要|查一下",
+        _I,
+    ),
+    "offers": re.compile(
+        r"\b(how about|i found|i have|there (is|are)|located|would you like|what about|one (is|option))\b|为您找到|推荐|怎么样",
+        _I,
+    ),
+    "confirms": re.compile(r"\b(confirm|correct|is that right|to be clear|confirming)\b|确认|对吗|是吗", _I),
+    "closes": re.compile(
+        r"\b(anything else|something else|have a (good|great|nice)|good ?bye|more i can|else i can|that's all|that is all|that will be all)\b"
+        r"|再见|就这样|还有.{0,4}需要",
+        _I,
+    ),
+    "refers_back": re.compile(r"\b(there|that|same|it|them|those|this|earlier|again|then)\b|那|这|上次|之前|同样|还是", _I),
+    "first_person": re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine)\b|我", _I),
+}
+NAMES = tuple(CUES)
+COLUMN = {name: place for place, name in enumerate(NAMES)}
+
+# A capitalised word that does not open a sentence is a name in English; digits, Latin runs inside Han text and quoted
+# strings stand for themselves in any script.
+_PROPER = re.compile(r"(?<![.!?]\s)(?<!^)\b(?!I\b|I'm\b|I'd\b|I'll\b|I've\b)[A-Z][A-Za-z]+")
+_DIGITS = re.compile(r"\d+:\d+|\d(?:st|nd|rd|th)|\d{2,}(?:st|nd|rd|th)?")
+_LATIN_IN_HAN = re.compile(r"(?<=[\u4e00-\u9fff])[A-Za-z][A-Za-z0-9]+|[《「“]([^》」”]{2,20})[》」”]")
+_FIRST = re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine|myself)\b|我", _I)
+_SECOND = re.compile(
+    r"\b(you said|you told|remind me|you suggested|you recommended|you mentioned|your)\b|你说过|你推荐|你告诉", _I
+)
+
+
+def flags(text: str) -> Floats:
+    """(cues,) of 0 and 1, in the order of ``NAMES``."""
+    return np.array([bool(pattern.search(text)) for pattern in CUES.values()], np.float32)
+
+
+def entities(text: str) -> frozenset[str]:
+    """Names and numbers in one utterance, lower-cased. The speaker's label must not be in the text."""
+    found = {word.lower() for word in _PROPER.findall(text)} | set(_DIGITS.findall(text.lower()))
+    return frozenset(found | {match.group(1) or match.group(0).lower() for match in _LATIN_IN_HAN.finditer(text)})
+
+
+def query_names(text: str) -> frozenset[str]:
+    """Capitalised words of a question, also its first, unless a stop word."""
+    return frozenset(word.lower() for word in re.findall(r"\b[A-Z][a-z]+", text) if word.lower() not in STOP_WORDS)
+
+
+def asked_about(text: str, speakers: Sequence[str]) -> str | None:
+    """The speaker whose words a query asks for: the one named in it; in a chat with an assistant, I / my ask for the
+    user's and "you said" for the assistant's. None where it is open."""
+    lower = text.lower()
+    named = [s for s in speakers if re.search(rf"\b{re.escape(s.lower())}\b", lower)]
+    if len(named) == 1:
+        return named[0]
+    plain = {s.lower(): s for s in speakers}
+    if named or "assistant" not in plain:
+        return None
+    if _SECOND.search(text):
+        return plain["assistant"]
+    return plain.get("user") if _FIRST.search(text) else None

@@ -1,0 +1,68 @@
+"""Features by name: the one place that knows which block makes which column, and to which group of the head it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hindsight.features import context, dense, goal, late_interaction, lexical, neighbours, outcome
+from hindsight.features.moment import Moment
+from hindsight.types import ConfigError, Floats
+
+GROUPS = ("text relevance", "goal match", "outcome feedback", "context")
+_BLOCKS = (lexical, dense, late_interaction, context, goal, outcome)
+GROUP_OF: dict[str, str] = {name: block.GROUP for block in (*_BLOCKS, neighbours) for name in block.NAMES}
+
+# SCIENCE's wide ask head: best where it was trained. Lengths and recency are left out on purpose (labels favour long memories).
+ASK = (
+    *(n for n in lexical.NAMES if n != "bm25_last"),
+    *(n for n in dense.NAMES if n != "cosine_last"),
+    *(n for n in late_interaction.NAMES if n != "maxsim_last"),
+    *neighbours.NAMES,
+    "speaker",
+    "has_question",
+    "ends_question",
+    "digit",
+    "entities_few",
+)
+# The seven that carry over to logs of another kind.
+NARROW = ("bm25", "bm25_window", "cosine", "cosine_window", "maxsim", "maxsim_idf", "speaker")
+ACT = (
+    *(n for n in NARROW if n != "speaker"),
+    *("bm25_last", "cosine_last", "maxsim_last"),
+    *(n for n in context.NAMES if n not in ("speaker", "digit", "entities_few")),
+    *goal.NAMES,
+    *(n for n in outcome.NAMES if n != "failed"),
+)
+SETS = {"ask": ASK, "narrow": NARROW, "act": ACT}
+
+
+def columns_of(name: str) -> tuple[str, ...]:
+    """A named set of features. Raises ConfigError for an unknown name."""
+    if name not in SETS:
+        raise ConfigError([f"features={name!r}; known: {', '.join(SETS)}"])
+    return SETS[name]
+
+
+def check(columns: Sequence[str]) -> None:
+    """Raises ConfigError naming every column that does not exist."""
+    unknown = [name for name in columns if name not in GROUP_OF]
+    if unknown:
+        raise ConfigError([f"unknown feature {name!r}; known: {', '.join(sorted(GROUP_OF))}" for name in unknown])
+
+
+def compute(moment: Moment, columns: Sequence[str]) -> Floats:
+    """(candidates, columns) float32. Only the blocks that the columns need are run."""
+    wanted = set(columns)
+    if wanted & set(neighbours.NAMES):
+        wanted |= set(neighbours.NEEDS)
+    done: dict[str, Floats] = {}
+    for block in _BLOCKS:
+        if wanted & set(block.NAMES):
+            done |= block.columns(moment)
+    if wanted & set(neighbours.NAMES):
+        done |= neighbours.columns(moment, done)
+    if not columns:
+        return np.zeros((len(moment.rows), 0), np.float32)
+    return np.stack([done[name] for name in columns], axis=1).astype(np.float32)

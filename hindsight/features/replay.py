@@ -1,0 +1,49 @@
+"""Walks a log forward: at each moment the timeline holds exactly what came before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hindsight.features.moment import Moment
+from hindsight.features.timeline import Timeline
+from hindsight.types import Encoder, Ints, Memory, Query, Turn
+
+
+def replay(
+    turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder, moments: Sequence[int]
+) -> Iterator[tuple[int, Timeline]]:
+    """(place in ``moments``, the user's past before that position), in the order of the moments' positions.
+
+    The timeline is one and the same object throughout: use it before the next step.
+    """
+    past = Timeline(encoder)
+    ordered = sorted(memories, key=lambda m: (m.sources[-1], m.memory_id))
+    encoder.encode([m.text for m in ordered])  # one batch now, cache hits later
+    next_turn = next_memory = 0
+    for place in sorted(range(len(moments)), key=lambda i: moments[i]):
+        until_turn, until_memory = next_turn, next_memory
+        while until_turn < len(turns) and turns[until_turn].position < moments[place]:
+            until_turn += 1
+        while until_memory < len(ordered) and ordered[until_memory].sources[-1] < moments[place]:
+            until_memory += 1
+        past.observe(turns[next_turn:until_turn], ordered[next_memory:until_memory])
+        next_turn, next_memory = until_turn, until_memory
+        yield place, past
+
+
+def pool(past: Timeline, query: Query) -> Ints:
+    """Rows that may be recalled: all that end before the context that the model sees anyway, and before ``asked_at``."""
+    limit = min((query.asked_at, *query.context))
+    return np.arange(int(np.searchsorted(past.source.view, limit)), dtype=np.int64)
+
+
+def hidden_rows(past: Timeline, hidden: Sequence[int]) -> frozenset[int]:
+    """Rows whose last source is one of these positions."""
+    return frozenset(np.flatnonzero(np.isin(past.source.view, list(hidden))).tolist()) if hidden else frozenset()
+
+
+def moment(past: Timeline, query: Query, hidden: Sequence[int] = ()) -> Moment:
+    """The whole pool as candidates."""
+    return Moment(past, query, pool(past, query), hidden_rows(past, hidden))

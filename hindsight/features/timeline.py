@@ -1,0 +1,243 @@
+"""One user's past as arrays. It grows by ``observe`` and holds nothing else, so a feature cannot see the future.
+
+A row is a memory, in the order of its last source. Every statistic (document frequencies, lengths, mention counts) is of
+what has been observed so far: a stage that replays a log calls ``observe`` up to the query's moment, then asks.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hindsight.features import cues
+from hindsight.text import normalise, terms
+from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
+from hindsight.values import surfaces
+
+
+class Postings:
+    """term -> rows that hold it and how often, appended in row order."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}  # of each term, in order of appearance
+        self._rows: list[array[int]] = []
+        self._counts: list[array[float]] = []
+        self._flat, self._start = array("i"), array("q", [0])  # distinct term numbers of each row, row after row
+        self._mass: Floats | None = None
+
+    def add(self, bag: Mapping[str, int]) -> None:
+        """The next row's terms and their counts."""
+        row = len(self._start) - 1
+        for term, count in bag.items():
+            number = self._number.setdefault(term, len(self._rows))
+            if number == len(self._rows):
+                self._rows.append(array("i"))
+                self._counts.append(array("f"))
+            self._rows[number].append(row)
+            self._counts[number].append(count)
+            self._flat.append(number)
+        self._start.append(len(self._flat))
+        self._mass = None
+
+    def get(self, term: str) -> tuple[npt.NDArray[np.int32], Floats]:
+        """(rows, counts), empty for an unknown term. Copies: an array that is exposed cannot grow."""
+        number = self._number.get(term)
+        if number is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+        return np.array(self._rows[number], np.int32), np.array(self._counts[number], np.float32)
+
+    def frequency(self, term: str) -> int:
+        number = self._number.get(term)
+        return 0 if number is None else len(self._rows[number])
+
+    def idf(self, term: str) -> float:
+        """Lucene's, never negative: ln(1 + (N - n + .5) / (n + .5)) over the rows so far."""
+        return _idf(len(self._start) - 1, self.frequency(term))
+
+    def idf_mass(self) -> Floats:
+        """(rows,) sum of the idf of each row's distinct terms."""
+        if self._mass is None:
+            weights = np.array([_idf(len(self._start) - 1, len(rows)) for rows in self._rows], np.float64)
+            summed = np.concatenate([[0.0], np.cumsum(weights[np.array(self._flat, np.int32)])])
+            start = np.array(self._start, np.int64)
+            self._mass = (summed[start[1:]] - summed[start[:-1]]).astype(np.float32)
+        return self._mass
+
+
+def _idf(total: int, frequency: int) -> float:
+    return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+
+
+class Column:
+    """A float32 array (rows, width) that grows by doubling. ``view`` is never a copy."""
+
+    def __init__(self, width: int = 0, dtype: npt.DTypeLike = np.float32) -> None:
+        self._data: npt.NDArray[Any] = np.zeros((64, width) if width else 64, dtype)
+        self.size = 0
+
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        wanted = self.size + len(values)
+        if wanted > len(self._data):
+            grown = np.zeros((max(wanted, 2 * len(self._data)), *self._data.shape[1:]), self._data.dtype)
+            grown[: self.size] = self._data[: self.size]
+            self._data = grown
+        self._data[self.size : wanted] = values
+        self.size = wanted
+
+    def append(self, value: float | npt.NDArray[Any]) -> None:
+        self.extend(np.asarray([value], self._data.dtype))
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        return self._data[: self.size]
+
+
+class Timeline:
+    """What is known of one user at one moment."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self.memories: list[Memory] = []
+        self.postings, self.pieces = Postings(), defaultdict[int, int](int)
+        self.session_now = ""  # of the last observed turn
+        self.length = Column()  # index terms of each row
+        self.source = Column(dtype=np.int64)  # last source position
+        self.session = Column(dtype=np.int32)  # number of the row's session, in order of appearance
+        self.speaker = Column(dtype=np.int32)
+        self.by_user = Column()  # 1 where the role is user
+        self.place = Column()  # rows before it in its session
+        self.cue = Column(len(cues.NAMES))
+        self.words, self.entity_count = Column(), Column()
+        self.pooled = Column(encoder.dimension)
+        self.dot_next, self.dot_second = Column(), Column()  # pooled . pooled of the row after it, and the one after that
+        self.accepted, self.refused = Column(), Column()  # the next turn, by somebody else, says yes / no
+        self.mentioned, self.mentioned_by_assistant = Column(), Column()  # later turns that share an entity
+        self.mentioned_last = Column(dtype=np.int64)
+        self.called = Column()  # later tool calls with a value that the row holds
+        self.call_time = array("q")  # positions of tool calls so far
+        self.sessions: dict[str, int] = {}
+        self.speakers: dict[str, int] = {}
+        self.entities: list[frozenset[str]] = []
+        self.plain: list[str] = []  # normalised texts, for values
+        self._with_entity: dict[str, list[int]] = defaultdict(list)
+        self.tokens: Column | None = None  # int8 (tokens, token dimension) of all rows, one after another
+        self.token_start = Column(dtype=np.int64)  # each row's first token; one more at the end
+        self.token_start.append(0)
+        self._unpacked: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def observe(self, turns: Sequence[Turn], memories: Iterable[Memory]) -> None:
+        """New turns and the memories that end in them, both in order. Raises ValueError if a memory comes out of order."""
+        fresh = sorted(memories, key=lambda m: (m.sources[-1], m.memory_id))
+        if fresh and self.source.size and fresh[0].sources[-1] < self.source.view[-1]:
+            raise ValueError(f"memory {fresh[0].memory_id} ends at {fresh[0].sources[-1]}, before one that is already known")
+        by_end: dict[int, list[ToolCall]] = {t.position: list(t.calls) for t in turns if t.calls}
+        for memory, encoded in zip(fresh, self.encoder.encode([m.text for m in fresh])):
+            self._add(memory, encoded.pooled, encoded.tokens, encoded.pieces)
+            for call in by_end.pop(memory.sources[-1], ()):
+                self._note_call(call, memory.sources[-1])
+        if turns:
+            self.session_now = turns[-1].session
+
+    def _add(self, memory: Memory, pooled: Floats, tokens: npt.NDArray[np.int8], pieces: npt.NDArray[np.int32]) -> None:
+        row = len(self.memories)
+        said = memory.text.split(": ", 1)[-1] if memory.kind == "turn" else memory.text
+        bag: dict[str, int] = defaultdict(int)
+        for term in terms(memory.text):
+            bag[term] += 1
+        self.postings.add(bag)
+        for piece in set(pieces.tolist()):
+            self.pieces[piece] += 1
+        session = self.sessions.setdefault(memory.session, len(self.sessions))
+        same = row > 0 and self.session.view[-1] == session
+        self.memories.append(memory)
+        self.length.append(float(sum(bag.values())))
+        self.source.append(memory.sources[-1])
+        self.session.append(session)
+        self.speaker.append(self.speakers.setdefault(memory.speaker, len(self.speakers)))
+        self.by_user.append(float(memory.role == "user"))
+        self.place.append(self.place.view[-1] + 1 if same else 0)
+        flags = cues.flags(said)
+        self.cue.append(flags)
+        self.words.append(float(len(said.split())) if not _is_han(said) else len(said) / 2)
+        self._add_vectors(row, pooled, tokens)
+        for column in (self.accepted, self.refused, self.mentioned, self.mentioned_by_assistant, self.called):
+            column.append(0.0)
+        self.mentioned_last.append(memory.sources[-1])
+        if same and memory.role == "user" and self.memories[row - 1].role != "user":
+            self.accepted.view[row - 1] = flags[cues.COLUMN["accepts"]]
+            self.refused.view[row - 1] = flags[cues.COLUMN["refuses"]]
+        self._note_entities(row, cues.entities(said), memory)
+        self.plain.append(normalise(said))
+
+    def _add_vectors(self, row: int, pooled: Floats, tokens: npt.NDArray[np.int8]) -> None:
+        self.pooled.append(pooled)
+        self.dot_next.append(0.0)
+        self.dot_second.append(0.0)
+        if row:
+            self.dot_next.view[row - 1] = float(pooled @ self.pooled.view[row - 1])
+        if row > 1:
+            self.dot_second.view[row - 2] = float(pooled @ self.pooled.view[row - 2])
+        if len(tokens) == 0:  # a text without tokens matches nothing: one zero row keeps the segments whole
+            tokens = np.zeros((1, tokens.shape[1]), np.int8)
+        if self.tokens is None:
+            self.tokens = Column(tokens.shape[1], np.int8)
+        self.tokens.extend(tokens)
+        self.token_start.append(self.tokens.size)
+        self._unpacked = None
+
+    def _note_entities(self, row: int, found: frozenset[str], memory: Memory) -> None:
+        earlier = {other for entity in found for other in self._with_entity[entity]}
+        if earlier:
+            rows = np.fromiter(earlier, np.int64, len(earlier))
+            self.mentioned.view[rows] += 1
+            self.mentioned_last.view[rows] = memory.sources[-1]
+            if memory.role == "assistant":
+                self.mentioned_by_assistant.view[rows] += 1
+        for entity in found:
+            self._with_entity[entity].append(row)
+        self.entities.append(found)
+        self.entity_count.append(float(len(found)))
+
+    def _note_call(self, call: ToolCall, position: int) -> None:
+        """A value given to a tool was used by the calls: the rows that hold it have proved useful before."""
+        self.call_time.append(position)
+        for value in call.arguments.values():
+            for row in self.holders(surfaces(value)):
+                self.called.view[row] += 1
+
+    def holders(self, forms: Sequence[str]) -> list[int]:
+        """Rows whose text holds any of these normalised strings, in order. The rarest term narrows the search first."""
+        found: set[int] = set()
+        for form in forms:
+            keys = terms(form)
+            rows: Iterable[int] = range(len(self.plain))
+            if keys:
+                rows = self.postings.get(min(keys, key=self.postings.frequency))[0].tolist()
+            found.update(row for row in rows if form in self.plain[row])
+        return sorted(found)
+
+    def token_vectors(self, rows: Ints) -> tuple[Floats, Ints]:
+        """Rows' token vectors times 127, float32 (tokens, token dimension), and where each row's segment starts."""
+        assert self.tokens is not None
+        starts = self.token_start.view
+        if len(rows) == len(self.memories):
+            if self._unpacked is None:
+                self._unpacked = self.tokens.view.astype(np.float32)
+            return self._unpacked, starts[:-1]
+        lengths = starts[rows + 1] - starts[rows]
+        begins = np.cumsum(lengths) - lengths
+        where = np.repeat(starts[rows] - begins, lengths) + np.arange(int(lengths.sum()))
+        return self.tokens.view[where].astype(np.float32), begins
+
+
+def _is_han(text: str) -> bool:
+    return sum("\u4e00" <= c <= "\u9fff" for c in text) * 2 > len(text)

@@ -1,0 +1,138 @@
+"""Hindsight labels for *ask*: which early memories does the next turn draw on, given that something asked for it?
+
+Training queries from raw turns: HQ = the questions of turn t-1, HP = a statement of turn t with a span gone; the future is
+turn t, candidates end at t-4. Self-supervised: PQ = HP's query asked at the end of the log, where turn t itself is the
+answer; RQ = HQ's query asked at the end, with turn t-1 taken out of the past and turn t as the answer.
+
+The teacher (SCIENCE): 2 z(BM25 of words that are in the future and not in the query) + 1.5 z(BM25 window, query)
++ 1.5 z(MaxSim-idf, query) + z(cosine to the future) + z(MaxSim-idf, future); softmax, top 8.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from hindsight.features.goal import unit
+from hindsight.features.moment import Moment, zscore
+from hindsight.features.replay import moment, replay
+from hindsight.labeler.pseudo import questions, statement_question
+from hindsight.miner.wording import said, speaker_of
+from hindsight.text import terms
+from hindsight.types import Encoder, Floats, Labelled, Memory, Query, Turn, Use, opaque
+
+KINDS = ("HQ", "HP", "PQ", "RQ")
+
+
+@dataclass(frozen=True)
+class Gated:
+    """``future``: ``real``; ``hidden`` sets the teacher's future terms to zero and ``shuffled`` takes them from another turn
+    (the two controls). ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ."""
+
+    future: Literal["real", "hidden", "shuffled"] = "real"
+    drop: float = 0.4
+    weights: tuple[float, float, float, float] = (2.0, 1.0, 0.5, 1.0)
+    top: int = 8
+    listed: int = 16
+    gap: int = 3
+    least_pool: int = 50
+    seed: int = 0
+
+    def build(self) -> Gated:
+        return self
+
+    def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
+        """One user's stream -> training queries, in order of ``asked_at``. Memories must be turns."""
+        user_id = memories[0].user_id if memories else ""
+        asked = list(_queries(turns, user_id, self.gap, self.seed))
+        encoder.encode([labelled.query.text for labelled, _ in asked])
+        answer_of = {m.sources[-1]: m for m in memories}
+        futures = _futures(turns, self.future, self.seed)
+        found: list[Labelled] = []
+        for place, past in replay(turns, memories, encoder, [one.query.asked_at for one, _ in asked]):
+            labelled, t = asked[place]
+            if labelled.kind in ("PQ", "RQ"):
+                if len(past) >= self.least_pool and t in answer_of:
+                    use = Use(labelled.query.query_id, answer_of[t].memory_id, 1.0, "the turn itself")
+                    found.append(replace(labelled, uses=(use,)))
+            elif (known := moment(past, labelled.query)) and len(known.rows) >= self.least_pool:
+                found.append(self._taught(known, labelled, turns, futures[t]))
+        return found
+
+    def _taught(self, known: Moment, labelled: Labelled, turns: Sequence[Turn], future: Turn) -> Labelled:
+        query_id = labelled.query.query_id
+        score, novelty = self._teacher(known, labelled, future)
+        order = np.argsort(-score, kind="stable")[: self.listed]
+        gain = np.exp(score[order] - score[order[0]])
+        gain[self.top :] = 0
+        gain /= gain.sum()
+        uses = tuple(
+            Use(query_id, known.past.memories[known.rows[row]].memory_id, round(float(g), 6)) for row, g in zip(order, gain)
+        )
+        return replace(labelled, uses=uses, quality=float(novelty))
+
+    def _teacher(self, known: Moment, labelled: Labelled, future: Turn) -> tuple[Floats, float]:
+        """(candidates,) the teacher's score, and the best novelty."""
+        past = known.past
+        window, tokens = known.bm25(known.query_terms, window=True), known.maxsim(known.encoded)[1]
+        asks = np.float32(1.5) * (zscore(window) + zscore(tokens))
+        if self.future == "hidden":
+            return asks * np.float32(2 / 1.5), 0.0
+        names = {term for name in past.speakers for term in terms(name)}
+        text = f"{speaker_of(future)}: {said(future.text)}"
+        asked = set(known.query_terms)
+        novel = known.bm25(tuple(dict.fromkeys(t for t in terms(text) if t not in asked and t not in names)))
+        encoded = past.encoder.encode([text])[0]
+        near = encoded.pooled
+        if labelled.kind == "HQ":  # the question and its answer together
+            near = unit(near + past.pooled.view[-1])
+        score = np.float32(2) * zscore(novel) + asks + zscore(known.cosine(near)) + zscore(known.maxsim(encoded)[1])
+        return score, float(novel.max())
+
+    def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
+        """Over all training users: the least novel HQ and HP fall out, each kind gets its weight divided by its count."""
+        kept: list[Labelled] = []
+        for kind, weight in zip(KINDS, self.weights):
+            rows = [one for one in labelled if one.kind == kind]
+            if kind in ("HQ", "HP") and rows and self.future != "hidden":
+                least = np.quantile([one.quality for one in rows], self.drop)
+                rows = [one for one in rows if one.quality >= least]
+            kept += [replace(one, weight=weight / len(rows)) for one in rows]
+        scale = len(kept) / max(sum(one.weight for one in kept), 1e-12)
+        return [replace(one, weight=one.weight * scale) for one in kept]
+
+
+def _queries(turns: Sequence[Turn], user_id: str, gap: int, seed: int) -> Iterator[tuple[Labelled, int]]:
+    """(training query without uses, position of the turn that is its future or its answer)."""
+    end = turns[-1].position + 1 if turns else 0
+    for place, turn in enumerate(turns):
+        me, text = speaker_of(turn), said(turn.text)
+        before = turns[place - 1] if place and turns[place - 1].session == turn.session else None
+        context = tuple(t.position for t in turns[max(0, place - gap) : place])
+        if before and (asked := questions(said(before.text), speaker_of(before), me)):
+            yield _one("HQ", user_id, turn, asked, turn.position, context), turn.position
+            yield _one("RQ", user_id, turn, asked, end, (), (before.position,)), turn.position
+        other = speaker_of(before) if before else next((speaker_of(t) for t in turns if t.speaker != turn.speaker), me)
+        rng = random.Random(f"{seed}:{turn.position}:{text}")
+        if asked := statement_question(text, me, other, rng):
+            yield _one("HP", user_id, turn, asked, turn.position, context), turn.position
+            yield _one("PQ", user_id, turn, asked, end, ()), turn.position
+
+
+def _one(
+    kind: str, user_id: str, turn: Turn, text: str, asked_at: int, context: tuple[int, ...], hidden: tuple[int, ...] = ()
+) -> Labelled:
+    query = Query(opaque(kind, user_id, turn.position, text), user_id, "", text, asked_at, time=turn.time, context=context)
+    return Labelled(query, (), kind, hidden=hidden)
+
+
+def _futures(turns: Sequence[Turn], future: str, seed: int) -> dict[int, Turn]:
+    positions = [turn.position for turn in turns]
+    chosen = list(turns)
+    if future == "shuffled":
+        random.Random(f"futures:{seed}").shuffle(chosen)
+    return dict(zip(positions, chosen))
