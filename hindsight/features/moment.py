@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -50,7 +51,8 @@ class Moment:
 
     @cached_property
     def encoded(self) -> Encoded:
-        return self.past.encoder.encode([self.query.text])[0]
+        """A transcript's vectors are put together from its lines': those are known, since they are memories already."""
+        return joined(self.past.encoder.encode(self.lines))
 
     @cached_property
     def encoded_last(self) -> Encoded:
@@ -197,3 +199,15 @@ class Moment:
         similarity = tokens @ (encoded.tokens.astype(np.float32) / np.float32(127 * 127)).T  # (T, query tokens)
         best = np.maximum.reduceat(similarity, starts, axis=0)  # (candidates, query tokens)
         return best.mean(axis=1), (best @ weight) / weight.sum()
+
+
+def joined(lines: Sequence[Encoded]) -> Encoded:
+    """The vectors of several utterances as one text's: mean direction, and all tokens."""
+    if len(lines) == 1:
+        return lines[0]
+    total = np.sum([line.pooled for line in lines], axis=0)
+    return Encoded(
+        (total / max(float(np.linalg.norm(total)), EPSILON)).astype(np.float32),
+        np.concatenate([line.tokens for line in lines]),
+        np.concatenate([line.pieces for line in lines]),
+    )

@@ -214,6 +214,10 @@ class Timeline:
             for row in self.holders(surfaces(value)):
                 self.called.view[row] += 1
 
+    def with_entity(self, entity: str) -> Sequence[int]:
+        """Rows that name it, in order."""
+        return self._with_entity.get(entity, ())
+
     def holders(self, forms: Sequence[str]) -> list[int]:
         """Rows whose text holds any of these normalised strings, in order. The rarest term narrows the search first."""
         found: set[int] = set()

@@ -1,0 +1,140 @@
+"""Hindsight labels for *act*: which early turn first carried a value that the next turn uses?
+
+At an assistant turn, the values are its tool calls' arguments; where those show nothing, the names and numbers that are new in
+its reply. A value that stands in the context anyway shows no use. Credit goes to the first turn that carried the value, in the
+most recent session that holds it (crediting all carriers, or a longer future, was worse: SCIENCE). No annotation is read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from hindsight.features import cues
+from hindsight.features.replay import pool, replay
+from hindsight.features.timeline import Timeline
+from hindsight.miner.wording import said, worded
+from hindsight.types import Encoder, Ints, Labelled, Memory, Query, Turn, Use, opaque
+from hindsight.values import leaves, surfaces
+
+Evidence = list[tuple[int, float, str]]  # (row, gain, the value)
+
+
+@dataclass(frozen=True)
+class Values:
+    """``context``: turns before the reply that the model sees anyway. ``future``: ``shuffled`` takes calls and reply from
+    another assistant turn (of the same tools, where there is one), ``hidden`` credits the newest candidate: the controls."""
+
+    future: Literal["real", "hidden", "shuffled"] = "real"
+    context: int = 3
+    least_pool: int = 17
+    seed: int = 0
+
+    def build(self) -> Values:
+        return self
+
+    def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
+        """One user's stream -> a query at each assistant turn whose future shows a use, in order."""
+        user_id = memories[0].user_id if memories else ""
+        asked = list(moments(turns, user_id, self.context))
+        futures = _futures([turns[place] for place, _ in asked], self.future, self.seed)
+        found: list[Labelled] = []
+        for place, past in replay(turns, memories, encoder, [query.asked_at for _, query in asked]):
+            at, query = asked[place]
+            rows = pool(past, query)
+            if len(rows) < self.least_pool:
+                continue
+            before = turns[at - len(query.context) : at]
+            kind, evidence = credit(past, rows, before, futures[place])
+            if not evidence:
+                continue
+            if self.future == "hidden":
+                evidence = [(int(rows[-1]), 1.0, "the newest")]
+            best = max(gain for _, gain, _ in evidence)
+            uses = tuple(
+                Use(query.query_id, past.memories[row].memory_id, round(gain / best, 6), value)
+                for row, gain, value in sorted(evidence)
+            )
+            found.append(Labelled(query, uses, kind))
+        return found
+
+    def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
+        """Every use counts the same."""
+        return [replace(one, weight=1.0) for one in labelled]
+
+
+def moments(turns: Sequence[Turn], user_id: str, context: int) -> Iterator[tuple[int, Query]]:
+    """(place in ``turns``, query) of every assistant turn that answers something in its session."""
+    opened = 0
+    for place, turn in enumerate(turns):
+        if place and turns[place - 1].session != turn.session:
+            opened = place
+        if turn.role != "assistant" or opened == place:
+            continue
+        seen = turns[max(opened, place - context) : place]
+        yield (
+            place,
+            Query(
+                query_id=opaque("act", user_id, turn.position),
+                user_id=user_id,
+                dialogue_id="",
+                text=_transcript(seen),
+                asked_at=turn.position,
+                goal=_transcript(turns[opened:place]),
+                time=turn.time,
+                context=tuple(t.position for t in seen),
+            ),
+        )
+
+
+def _transcript(turns: Sequence[Turn]) -> str:
+    """A line a turn, ``Speaker: text``: what each one's memory says, so that its vectors are known already."""
+    return "\n".join(" ".join(line.split()) for turn in turns if (line := worded(turn, said(turn.text))))
+
+
+def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> tuple[str, Evidence]:
+    """("call" or "reply", evidence). Several values may credit one row: their gains add up."""
+    end = int(rows[-1]) + 1 if len(rows) else 0
+    seen = " ".join(said(turn.text) for turn in before).lower()
+    found = dict[int, tuple[float, str]]()
+
+    def give(carriers: list[int], gain: float, value: str) -> None:
+        if carriers:
+            newest = past.session.view[carriers[-1]]
+            first = next(row for row in carriers if past.session.view[row] == newest)
+            old = found.get(first, (0.0, ""))
+            found[first] = (old[0] + gain, f"{old[1]}, {value}" if old[1] else value)
+
+    for value in dict.fromkeys(leaf for call in future.calls for leaf in leaves(call.arguments)):
+        forms = surfaces(value)
+        if forms and not any(form in seen for form in forms):
+            give([row for row in past.holders(forms) if row < end], 1.0, value)
+    if found:
+        return "call", [(row, gain, value) for row, (gain, value) in found.items()]
+    known = frozenset[str]().union(*(cues.entities(said(turn.text)) for turn in before))
+    for entity in sorted(cues.entities(said(future.text)) - known):
+        carriers = [row for row in past.with_entity(entity) if row < end]
+        if carriers and entity not in seen:
+            give(carriers, float(np.log(1 + (end - len(carriers) + 0.5) / (len(carriers) + 0.5))), entity)
+    return "reply", [(row, gain, value) for row, (gain, value) in found.items()]
+
+
+def _futures(answers: list[Turn], future: str, seed: int) -> list[Turn]:
+    """Each answer, or (shuffled) another one that calls the same tools; without such, any other."""
+    if future != "shuffled":
+        return answers
+    rng = random.Random(f"futures:{seed}")
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for place, turn in enumerate(answers):
+        alike.setdefault(tuple(sorted({call.name for call in turn.calls})), []).append(place)
+    chosen = list(answers)
+    for places in alike.values():
+        others = places if len(places) > 1 else list(range(len(answers)))
+        for place in places:
+            choices = [p for p in others if p != place]
+            chosen[place] = answers[rng.choice(choices)] if choices else answers[place]
+    return chosen
