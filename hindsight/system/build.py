@@ -1,0 +1,56 @@
+"""Systems by name: the one list of what an evaluation can hold against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hindsight.retrieval.candidates import Candidates
+from hindsight.scorer.formula import PRIOR, ZSUM, Formula
+from hindsight.system import baselines
+from hindsight.system.baselines import Plain
+from hindsight.system.past import Past
+from hindsight.system.scored import Scored
+from hindsight.types import ConfigError, Scorer, System
+
+_PLAIN: Mapping[str, Callable[[Past], Plain]] = {
+    "recent": baselines.recent,
+    "bm25": baselines.bm25,
+    "dense": baselines.dense,
+    "rrf": baselines.rrf,
+}
+_FIXED: Mapping[str, Formula] = {"zsum": ZSUM, "prior": PRIOR}
+TRAINED = ("utility", "utility_hidden", "utility_shuffled", "utility_gold")
+NAMES = ("random", *_PLAIN, *_FIXED, "formula", *TRAINED)
+
+
+def systems(
+    names: Sequence[str],
+    past: Past,
+    candidates: Candidates,
+    scorers: Mapping[str, Scorer] | None = None,
+    threshold: float = 0.0,
+    seed: int = 0,
+) -> dict[str, System]:
+    """In the order of ``names``. ``scorers``: for ``formula`` and the ``utility`` rows, which exist only with one; the
+    ``utility`` rows' must be calibrated. ``threshold`` holds for ``utility`` rows. Raises ConfigError naming every wrong name."""
+    scorers = scorers or {}
+    unknown = [f"system {name!r}; known: {', '.join(NAMES)}" for name in names if name not in NAMES]
+    lacking = [
+        f"system {name!r} needs a scorer: train one, or give scorer.path="
+        for name in names
+        if name in ("formula", *TRAINED) and name not in scorers
+    ]
+    twice = [f"system {name!r} stands twice" for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    if unknown or lacking or twice:
+        raise ConfigError([*unknown, *lacking, *twice])
+
+    def made(name: str) -> System:
+        if name == "random":
+            return baselines.random(past, seed)
+        if name in _PLAIN:
+            return _PLAIN[name](past)
+        if name in TRAINED:
+            return Scored(name, scorers[name], past, candidates, calibrated=True, threshold=threshold)
+        return Scored(name, _FIXED[name] if name in _FIXED else scorers[name], past, candidates)
+
+    return {name: made(name) for name in names}
