@@ -9,6 +9,8 @@ from data.generator.threads import Event
 from data.generator.writer import Part, Place, Writer
 
 REACTED, BROKEN, WRONG = 0.5, 0.15, 0.12
+SHORTEST = 30  # turns that a stream must have before a query of it is worth judging
+NEAR = 0.6  # questions that share words with the turn that told; the others share hardly any
 
 
 class Teller:
@@ -28,7 +30,7 @@ class Teller:
             return Part([said], fact.name), Part([reply], fact.name)
         if event.what == "tell":
             writer.put(slot, fact.get("value"), never=[writer.values.get(f"{fact.name}.other", "")])
-            return Part(fact.get("tell"), fact.name), Part(fact.get("ack"), fact.name)
+            return self._worded(fact, "tell", "near"), Part(fact.get("ack"), fact.name)
         if event.what == "other":
             self._other(fact)
             return Part(fact.get("other"), fact.name), Part(
@@ -39,7 +41,14 @@ class Teller:
         if event.what == "fix":
             writer.values[f"{fact.name}.fixed"] = "yes"
         writer.put(slot, fact.get("value"), never=[old, writer.values.get(f"{fact.name}.other", "")])
-        return Part(fact.get(event.what), fact.name), Part(fact.get("update_ack") or fact.get("ack"), fact.name)
+        told = self._worded(fact, event.what, f"{event.what}_near")
+        return told, Part(fact.get("update_ack") or fact.get("ack"), fact.name)
+
+    def _worded(self, fact: Fact, key: str, near: str) -> Part:
+        """One way of telling; keeps the question that goes with it, in nearly the same words."""
+        text = self.writer.shared.choose(fact.get(key), self.rng)
+        self.writer.worded[fact.name] = fact.get(near)[fact.get(key).index(text)]
+        return Part([text], fact.name)
 
     def _other(self, fact: Fact) -> None:
         writer = self.writer
@@ -74,11 +83,13 @@ class Teller:
             return
         relevant = [writer.carriers[slot] for slot in needs]
         if event.what == "act":
-            turn = writer.user(Part(fact.get("act"), fact.name))
-            self._perform(fact)
+            said, _, done = writer.shared.choose(fact.get("act"), self.rng).partition(" => ")
+            turn = writer.user(Part([said], fact.name))
+            self._perform(fact, Part([done] if done else fact.get("done"), fact.name))
             self.judge("act", "", turn, needs, relevant)
             return
-        turn = writer.user(Part(fact.get(said), fact.name))
+        near = event.what == "ask" and self.rng.random() < NEAR
+        turn = writer.user(Part([writer.worded[fact.name]] if near else fact.get(said), fact.name))
         reply = Part(fact.get({"ask": "answer", "abstain": "abstain"}.get(event.what, "answer" + event.what[3:])), fact.name)
         if event.what == "ask" and self._wrong(fact, reply):
             return
@@ -120,10 +131,9 @@ class Teller:
         writer.assistant(Part(lists(self.language, "apologies")), reply)
         return True
 
-    def _perform(self, fact: Fact) -> None:
+    def _perform(self, fact: Fact, done: Part) -> None:
         """The assistant does it; one call in seven fails for reasons of the tool's own, and is repeated."""
-        writer, done = self.writer, Part(fact.get("done"), fact.name)
-        call = fact.get("call")
+        writer, call = self.writer, fact.get("call")
         if call and self.rng.random() < BROKEN:
             fault, regret = writer.shared.choose(lists(self.language, "failures"), self.rng).split(" => ")
             writer.assistant(Part([regret]), calls=call[:1], scope=fact.name, broken=fault.strip())
@@ -133,15 +143,14 @@ class Teller:
     def judge(self, regime: str, kind: str, turn: int, slots: Sequence[str], relevant: Sequence[Place]) -> None:
         """Gold for the turn just answered, and perhaps a reaction before the user's next words."""
         writer = self.writer
-        answers = [text for slot in slots for text in (writer.values[slot], writer.also.get(slot)) if text]
-        if regime == "act":
-            kind = (
-                "call"
-                if any(
-                    answers[0] in str(v) for c in writer.turns[turn + 1].get("calls", ()) for v in c["arguments"].values()
-                )
-                else "reply"
-            )
+        if writer.past(turn) < SHORTEST:
+            return
+        answers = [writer.values[slot] for slot in slots]
+        if regime == "ask":
+            answers += [writer.also[slot] for slot in slots if slot in writer.also]
+        else:
+            given = [str(v) for call in writer.turns[turn + 1].get("calls", ()) for v in call["arguments"].values()]
+            kind = "call" if any(answers[0] in text for text in given) else "reply"
         writer.judge(regime, kind, turn, answers, relevant)
         if self.rng.random() < REACTED:
             writer.prefix = writer.phrase(Part(lists(self.language, "reactions"))).plain

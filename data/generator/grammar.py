@@ -1,4 +1,4 @@
-"""The small grammar of the content files: ``[this|that]`` alternatives, nested; ``{slot}`` values; ``~@@-###`` patterns."""
+"""The small grammar of the content files: ``[this|that]`` alternatives, nested; ``{slot}`` values; ``~^^-###`` patterns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 OPEN, CLOSE = "\x01", "\x02"  # around every slot's value until the turn is written: a typing style leaves values alone
 _INNER = re.compile(r"\[([^\[\]|]*(?:\|[^\[\]|]*)+)\]")
 _SLOT = re.compile(r"\{([a-z_0-9.]+)\}")
-_PATTERN = re.compile(r"[@#]")
+_PATTERN = re.compile(r"[\^#]")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,6 @@ def expand(text: str, value: Callable[[str], str], rng: random.Random) -> Phrase
 
 
 def pattern(text: str, rng: random.Random) -> str:
-    """``@`` becomes a capital letter that is not easily misread, ``#`` a digit (1 to 9)."""
+    """``^`` becomes a capital letter that is not easily misread, ``#`` a digit (1 to 9)."""
     letters = "".join(set_ for set_ in string.ascii_uppercase if set_ not in "IOQ")
-    return _PATTERN.sub(lambda match: rng.choice(letters) if match.group() == "@" else rng.choice("123456789"), text)
+    return _PATTERN.sub(lambda match: rng.choice(letters) if match.group() == "^" else rng.choice("123456789"), text)

@@ -11,6 +11,7 @@ from data.generator.style import STYLES
 KINDS = ("support", "assistant", "tutoring", "coding")
 CHINESE_OF_KIND = {"support": 4, "assistant": 4, "tutoring": 4, "coding": 3}
 USERS_A_KIND = 15
+SPOUSES = {"en": ("wife", "husband", "partner"), "zh": ("老公", "老婆", "爱人")}
 TEST_ENGLISH, TEST_CHINESE = {"support": 4, "assistant": 4, "tutoring": 3, "coding": 4}, {"tutoring": 2}
 
 
@@ -23,6 +24,7 @@ class Persona:
     style: str
     zone: str
     split: str
+    spouse: str  # what they call the one they live with
     people: tuple[tuple[str, str], ...]  # (relation, first name), all names different
 
 
@@ -40,7 +42,7 @@ def personas(seed: int) -> list[Persona]:
             zone = "+08:00" if language == "zh" else rng.choice(("+00:00", "+01:00", "-05:00", "-08:00"))
             made.append(
                 Persona(ids[len(made)], kind, language, people.pop()[1], rng.choice(STYLES), zone,
-                        "test" if order < held else "train", tuple(people))
+                        "test" if order < held else "train", rng.choice(SPOUSES[language]), tuple(people))
             )  # fmt: skip
     return made
 

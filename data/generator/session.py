@@ -9,8 +9,9 @@ from data.generator.script import Line, lists, pairs
 from data.generator.threads import Event
 from data.generator.writer import Part, Writer
 
-JOINED, GREETED, CLOSED, ACKNOWLEDGED, OPENING, DROPPED = 0.6, 0.45, 0.45, 0.5, 0.12, 0.35
+JOINED, CROWDED, GREETED, CLOSED, ACKNOWLEDGED, OPENING, DROPPED = 0.6, 0.3, 0.45, 0.45, 0.5, 0.12, 0.35
 FEWEST = 4  # exchanges a session, before the closing one
+LONGEST = 24  # turns after which nobody adds small talk or a goodbye
 RIDERS = ("tell", "update", "other", "noise")  # events that may ride on a turn about something else
 
 
@@ -18,7 +19,7 @@ class Session:
     def __init__(self, writer: Writer, scope: str) -> None:
         self.writer, self.rng, self.language, self.scope = writer, writer.rng, writer.persona.language, scope
         self.teller = Teller(writer)
-        self.riding: Event | None = None
+        self.riding: list[Event] = []
 
     def write(self, exchanges: list[list[Line]], events: list[Event]) -> None:
         kept = [exchange for exchange in exchanges if not (exchange[-2].optional and self.rng.random() < DROPPED)]
@@ -33,12 +34,14 @@ class Session:
             if place < len(kept):
                 self._step(kept[place])
         self._alight()
-        if self.rng.random() < CLOSED:
+        while len(self.writer.turns) < 2 * FEWEST:
+            self._pair("smalltalk")
+        if len(self.writer.turns) <= LONGEST - 2 and self.rng.random() < CLOSED:
             self._pair("closings")
 
     def _meet(self, event: Event, more: bool) -> None:
-        if event.what in RIDERS and more and self.riding is None and self.rng.random() < JOINED:
-            self.riding = event
+        if event.what in RIDERS and more and self.rng.random() < (CROWDED if self.riding else JOINED):
+            self.riding.append(event)
         elif event.what in RIDERS or event.fact is None:
             self._tell(event)
         else:
@@ -57,8 +60,8 @@ class Session:
 
     def _alight(self) -> None:
         """What was to ride on the plot's next turn gets a turn of its own."""
-        if self.riding is not None:
-            event, self.riding = self.riding, None
+        riding, self.riding = self.riding, []
+        for event in riding:
             self._tell(event)
 
     def _pair(self, name: str) -> None:
@@ -84,13 +87,16 @@ class Session:
             self._alight()
             while said.flag == "act" and writer.recent(slots):
                 self._pair("smalltalk")
-        parts, replies = [Part(said.texts, self.scope)], [Part(reply.texts, self.scope)]
-        if self.riding is not None:
-            told, answer = self.teller.parts(self.riding)
-            connector = Part(lists(self.language, "asides"))
-            parts = [*parts, connector, told] if self.rng.random() < 0.6 else [told, *parts]
+        texts, answers = said.texts, reply.texts
+        if len(texts) == len(answers):  # written as pairs
+            texts = [writer.shared.choose(texts, self.rng)]
+            answers = [answers[said.texts.index(texts[0])]]
+        parts, replies = [Part(texts, self.scope)], [Part(answers, self.scope)]
+        riding, self.riding = self.riding, []
+        for event in riding:
+            told, answer = self.teller.parts(event)
+            parts = [*parts, Part(lists(self.language, "asides")), told] if self.rng.random() < 0.6 else [told, *parts]
             replies += [answer] if self.rng.random() < ACKNOWLEDGED else []
-            self.riding = None
         relevant = [writer.carriers[slot] for slot in slots] if said.flag else []
         turn = writer.user(*parts)
         writer.assistant(*replies, calls=reply.calls, scope=self.scope)

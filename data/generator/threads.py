@@ -68,7 +68,7 @@ def _thread(calendar: Calendar, fact: Fact, sessions: int, rng: random.Random) -
         if fact.get("noise"):
             calendar.add(Event("noise", fact), 0, last)
     if fact.get("act") and fate != "retract" and rng.random() < 0.45:
-        calendar.add(Event("act", fact), day, day + 2)
+        calendar.add(Event("act", fact), day, day + (0 if rng.random() < 0.6 else 2))
     if fate in ("update", "fix"):
         day = calendar.add(Event(fate, fact), day + 1, int(last * 0.75))
         if day <= told:

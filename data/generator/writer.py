@@ -44,9 +44,10 @@ class Part:
 class Writer:
     def __init__(self, persona: Persona, shared: Shared, rng: random.Random) -> None:
         self.persona, self.shared, self.rng = persona, shared, rng
-        self.values: dict[str, str] = {".me": persona.name}
+        self.values: dict[str, str] = {".me": persona.name, ".spouse": persona.spouse}
         self.also: dict[str, str] = {}  # slot -> a second acceptable answer (the day that "last Friday" means)
         self.carriers: dict[str, Place] = {}
+        self.worded: dict[str, str] = {}  # fact -> a question in the words of the turn that told it
         self.sessions: list[dict[str, Any]] = []
         self.gold: list[dict[str, Any]] = []
         self.prefix = ""  # goes before the next user turn: a greeting, a reaction
@@ -57,6 +58,7 @@ class Writer:
     def begin(self, session: str, day: date) -> None:
         hour, minute, second = self.rng.randint(7, 21), self.rng.randint(0, 59), self.rng.randint(0, 59)
         self._clock = datetime(day.year, day.month, day.day, hour, minute, second)
+        self.prefix = ""
         self.sessions.append({"dialogue_id": session, "user_id": self.persona.user_id, "turns": []})
 
     @property
@@ -99,7 +101,7 @@ class Writer:
 
     @staticmethod
     def _slot(part: Part, name: str) -> str:
-        return ".me" if name == "me" else f"{part.scope}.{name}"
+        return f".{name}" if name in ("me", "spouse") else f"{part.scope}.{name}"
 
     def user(self, *parts: Part) -> int:
         """Writes a user turn, a few tries to say what nobody has said word for word. Its index."""
@@ -152,6 +154,10 @@ class Writer:
         return len(self.turns) - 1
 
     # -- gold
+
+    def past(self, turn: int) -> int:
+        """How many turns of the user came before this one of the present session."""
+        return sum(len(session["turns"]) for session in self.sessions[:-1]) + turn
 
     def recent(self, slots: Sequence[str]) -> bool:
         """Whether a value stands in the last two turns: with the asking turn they are the last three."""
