@@ -1,16 +1,43 @@
-"""Which memories are scored at all. A small pool is scored whole."""
+"""Which memories are scored at all: a small pool whole; of a large one the union of channels, each with its quota.
+
+Similarity alone loses what *act* needs (SCIENCE: the gold there is recent, or of the right type, and says other words).
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from hindsight.features import cues
+from hindsight.features.moment import Moment
 from hindsight.features.timeline import Timeline
+from hindsight.retrieval.index import Index
+from hindsight.retrieval.lexical import Lexical
+from hindsight.retrieval.order import best, is_in
+from hindsight.text import terms
 from hindsight.types import ConfigError, Ints, Query
+
+# Channel -> its share of the limit, in the order in which they choose. A channel takes its best rows that none before it took.
+SHARES = {
+    "recent": 0.2,
+    "session": 0.05,
+    "dense": 0.2,
+    "bm25": 0.2,
+    "beside": 0.1,
+    "goal": 0.1,
+    "entity": 0.08,
+    "type": 0.07,
+}
+_TYPES = ("date", "clock", "money", "number")
 
 
 @dataclass(frozen=True)
 class CandidatesConfig:
-    """``limit``: the most memories that are scored for one query."""
+    """``limit``: the most memories that are scored for one query; a pool that is no larger is scored whole."""
 
     limit: int = 1000
 
@@ -21,9 +48,106 @@ class CandidatesConfig:
 
 
 class Candidates:
+    """Holds an index a timeline, made when its pool first exceeds the limit."""
+
     def __init__(self, config: CandidatesConfig) -> None:
         self.config = config
+        self.quotas = _quotas(config.limit)
+        self._indices: WeakKeyDictionary[Timeline, tuple[Index, Lexical]] = WeakKeyDictionary()
 
     def rows(self, past: Timeline, query: Query, pool: Ints) -> Ints:
-        """(at most ``limit``,) rows of the pool, ascending."""
-        return pool[-self.config.limit :]
+        """(at most ``limit``,) rows of the pool, ascending. The same past, query and pool give the same rows."""
+        if len(pool) <= self.config.limit:
+            return pool
+        chosen = np.zeros(len(past), bool)
+        for name, ranking in self.channels(past, query, pool).items():
+            chosen[_first(ranking, chosen, self.quotas[name])] = True
+        return np.flatnonzero(chosen)
+
+    def channels(self, past: Timeline, query: Query, pool: Ints) -> dict[str, Ints]:
+        """Channel -> rows of the pool, best first: more of them than its quota, where it has them."""
+        limit = self.config.limit
+        moment = Moment(past, query, pool)
+        index, lexical = self._index(past)
+        newest = pool[::-1][:limit]
+        near = index.nearest(past, pool, moment.encoded.pooled, limit)
+        words = _matching(past, lexical, pool, moment.query_terms, limit)
+        goal = tuple(dict.fromkeys(terms(query.goal)))
+        hits = [row for pair in zip(near.tolist(), words.tolist()) for row in pair][: self.quotas["beside"]]
+        same = pool[past.session.view[pool] == moment.session] if moment.session >= 0 else pool[:0]
+        return {
+            "recent": newest,
+            "session": same[::-1][:limit],
+            "dense": near,
+            "bm25": words,
+            "beside": _beside(past, pool, hits),
+            "goal": _matching(past, lexical, pool, goal, limit),
+            "entity": _sharing(past, pool, _entities(moment), limit),
+            "type": _typed(past, pool, limit),
+        }
+
+    def _index(self, past: Timeline) -> tuple[Index, Lexical]:
+        if past not in self._indices:
+            # what the lexical index misses at the end, the newest rows hold
+            step = max(1, self.quotas["recent"])
+            self._indices[past] = Index(past.encoder.fingerprint, past.encoder.dimension), Lexical(step)
+        return self._indices[past]
+
+
+def _quotas(limit: int) -> dict[str, int]:
+    """Whole numbers that sum to the limit; what rounding leaves goes to the newest."""
+    found = {name: int(limit * share) for name, share in SHARES.items()}
+    found["recent"] += limit - sum(found.values())
+    return found
+
+
+def _first(ranking: Ints, chosen: np.ndarray, quota: int) -> Ints:
+    return ranking[~chosen[ranking]][:quota]
+
+
+def _matching(past: Timeline, lexical: Lexical, pool: Ints, words: Sequence[str], k: int) -> Ints:
+    """By BM25, best first; only rows that hold a word."""
+    if not words:
+        return pool[:0]
+    scores = lexical.scores(past, words)[pool]
+    holding = np.flatnonzero(scores > 0)
+    rows = pool[holding]
+    return rows[best(past, rows, scores[holding], k)]
+
+
+def _beside(past: Timeline, pool: Ints, hits: Sequence[int]) -> Ints:
+    """The turns before and after each hit, in the same session, in the order of the hits."""
+    near = np.repeat(np.array(hits, np.int64), 2)
+    rows = near + np.tile([-1, 1], len(hits))
+    inside = is_in(pool, rows)
+    near, rows = near[inside], rows[inside]
+    same = past.session.view[rows] == past.session.view[near]
+    return np.array(list(dict.fromkeys(rows[same].tolist())), np.int64)
+
+
+def _entities(moment: Moment) -> frozenset[str]:
+    """Names and numbers of the query and its goal."""
+    lines = [*moment.lines, *moment.query.goal.split("\n")]
+    said = [line.split(": ", 1)[-1] for line in lines]
+    return frozenset[str]().union(*(cues.entities(text) for text in said), cues.query_names(moment.plain_query))
+
+
+def _sharing(past: Timeline, pool: Ints, entities: frozenset[str], k: int) -> Ints:
+    """Rows that share an entity: by the rarity of what they share, then the newest. Of each entity the newest k count."""
+    weight: dict[int, float] = defaultdict(float)
+    for entity in sorted(entities):
+        rows = past.with_entity(entity)
+        rarity = float(np.log1p(len(past) / max(1, len(rows))))
+        for row in rows[-k:]:
+            weight[row] += rarity
+    rows = np.array(sorted(weight, key=lambda row: (-weight[row], -row)), np.int64)
+    return rows[is_in(pool, rows)][:k]
+
+
+def _typed(past: Timeline, pool: Ints, k: int) -> Ints:
+    """The newest rows that hold a value of a kind (a date, a clock time, money, a number, a name), kinds in turn."""
+    flags = [past.cue.view[pool, cues.COLUMN[name]] > 0 for name in _TYPES] + [past.entity_count.view[pool] > 0]
+    newest = [pool[flag][::-1][:k].tolist() for flag in flags]
+    longest = max(map(len, newest))
+    in_turn = (rows[i] for i in range(longest) for rows in newest if i < len(rows))
+    return np.array(list(dict.fromkeys(in_turn))[:k], np.int64)

@@ -1,4 +1,4 @@
-"""BM25 over one user's memories, by bm25s (Lu 2024): eager sparse scores, so a query is a few column sums."""
+"""BM25 over one user's memories, by bm25s (Lu 2024): scores are made when indexing, so a query is a few column sums."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import bm25s
 import numpy as np
+from bm25s.tokenization import Tokenized
 
 from hindsight.features.moment import K1, B
 from hindsight.features.timeline import Timeline
@@ -14,32 +15,35 @@ from hindsight.types import Floats
 
 
 class Lexical:
-    """``slack``: rows that may be missing at the end before the index is built anew; their score is 0 until then.
-
-    bm25s cannot grow, and every new memory moves every idf. With slack 0 scores are those of the whole past.
+    """bm25s cannot grow, and every new memory moves every idf. So the index is built anew every ``step`` rows and covers the
+    largest multiple of it: which rows it misses depends on the past alone, never on when it was asked. Step 1 misses none.
     """
 
-    def __init__(self, slack: int = 0) -> None:
-        self.slack = slack
-        self._corpus: list[list[str]] = []
+    def __init__(self, step: int = 1) -> None:
+        self.step = step
+        self._number: dict[str, int] = {}
+        self._corpus: list[list[int]] = []
         self._index: bm25s.BM25 | None = None
         self._indexed = 0
 
     def scores(self, past: Timeline, words: Sequence[str]) -> Floats:
-        """(rows of the past,) Lucene's BM25 of distinct index terms. One ``Lexical`` serves one timeline, which only grows."""
-        self._refresh(past)
+        """(rows of the past,) Lucene's BM25 of distinct index terms; 0 for the rows that the index misses.
+
+        One ``Lexical`` serves one timeline, which only grows.
+        """
+        covered = len(past) - len(past) % self.step
+        if covered != self._indexed:
+            self._build(past, covered)
         found = np.zeros(len(past), np.float32)
-        if self._index is not None:
-            known = [word for word in dict.fromkeys(words) if word in self._index.vocab_dict]
-            if known:
-                found[: self._indexed] = self._index.get_scores(known)
+        known = [self._number[word] for word in dict.fromkeys(words) if word in self._number]
+        if self._index is not None and known:
+            found[:covered] = self._index.get_scores_from_ids(known)
         return found
 
-    def _refresh(self, past: Timeline) -> None:
-        if len(past) - self._indexed <= (self.slack if self._index is not None else 0):
-            return
-        self._corpus += [list(terms(memory.text)) for memory in past.memories[len(self._corpus) :]]
-        self._indexed = len(past)
-        if any(self._corpus):
+    def _build(self, past: Timeline, covered: int) -> None:
+        for memory in past.memories[len(self._corpus) : covered]:
+            self._corpus.append([self._number.setdefault(term, len(self._number)) for term in terms(memory.text)])
+        self._indexed = covered
+        if self._number:
             self._index = bm25s.BM25(method="lucene", k1=K1, b=B)
-            self._index.index(self._corpus, show_progress=False)
+            self._index.index(Tokenized(self._corpus, self._number), show_progress=False)

@@ -1,4 +1,4 @@
-"""Best first, ties by memory_id: the one place that orders memories."""
+"""Best first, ties by memory_id: the one place that orders memories. And what belongs to a pool."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def best(past: Timeline, rows: Ints, scores: npt.NDArray[np.floating], k: int) -
     ids = [past.memories[row].memory_id for row in rows[places].tolist()]
     ordered = sorted(range(len(places)), key=lambda i: (-scores[places[i]], ids[i]))
     return places[ordered[:k]].astype(np.int64)
+
+
+def is_in(pool: Ints, rows: Ints) -> npt.NDArray[np.bool_]:
+    """(rows,) whether each stands in the pool, which is ascending."""
+    if len(pool) == 0:
+        return np.zeros(len(rows), bool)
+    return pool[np.minimum(np.searchsorted(pool, rows), len(pool) - 1)] == rows
