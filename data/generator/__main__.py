@@ -1,4 +1,4 @@
-"""``python -m data.generator [--to DIR]``: writes logs.jsonl, gold.jsonl and split.json. Same seed, same bytes."""
+"""``python -m data.generator [--to DIR]``: writes train.jsonl, test.jsonl, gold.jsonl and split.json. Same seed, same bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path(__file__).resolve().parent.parent / "bundled")
     folder = parser.parse_args().to
     sessions, rows, split = make(SEED)
-    write_json_lines(folder / "logs.jsonl", sessions)
+    for name in ("train", "test"):
+        write_json_lines(folder / f"{name}.jsonl", [s for s in sessions if s["user_id"] in split[name]])
     write_json_lines(folder / "gold.jsonl", rows)
     write_text(folder / "split.json", to_json(split, indent=1) + "\n")
     turns = sum(len(session["turns"]) for session in sessions)

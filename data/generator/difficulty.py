@@ -85,7 +85,8 @@ def read(path: Path) -> list[dict[str, Any]]:
 def judge(folder: Path, split: str, context: int) -> Iterable[tuple[dict[str, Any], int, dict[str, tuple[float, float]]]]:
     """(gold row, pool size, system -> (recall, nDCG)). ``context``: how many turns before the asking one join the query."""
     streams: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-    for session in sorted(read(folder / "logs.jsonl"), key=lambda record: record["turns"][0]["time"]):
+    sessions = read(folder / "train.jsonl") + read(folder / "test.jsonl")
+    for session in sorted(sessions, key=lambda record: record["turns"][0]["time"]):
         for place, turn in enumerate(session["turns"]):
             streams[session["user_id"]].append((session["dialogue_id"], place, turn["text"]))
     rows = [row for row in read(folder / "gold.jsonl") if row["relevant"] and split in ("all", row["split"])]

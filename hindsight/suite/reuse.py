@@ -1,6 +1,6 @@
 """Value reuse, the heart of *act*: at a tool call or a statement, which earlier turn first gave a value that the turn uses?
 
-Gold comes from SGD's annotation of slots and is seen here alone. A value that stands in the last three turns, or that nobody
+Gold comes from SGD's annotation of slots, or of the bundled logs by construction, and is seen here alone. A value that stands in the last three turns, or that nobody
 gave before, asks for no memory. The query is what the last three turns say.
 """
 
@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hindsight.labeler.values import moments
 from hindsight.logs.sgd_histories import Annotated, SGDHistories
-from hindsight.types import Case, Count, Query, Turn
+from hindsight.suite.bundled import FOLDER, GOLD, Split, events
+from hindsight.suite.past import Prefix, at_least_one
+from hindsight.types import Case, Count, DataError, Query, Turn
 
 _GIVES = ("INFORM", "OFFER", "CONFIRM")
 _NO_VALUE = ("intent", "count", "")
 _EARLIEST = 20  # position from which there is something to forget
 CONTEXT = 3
+WANTED = "the folder of an SGD split (dialogues_*.json), or of the bundled logs"
 
 Given = tuple[str, str, str]  # service, slot, canonical value
 
@@ -36,24 +39,47 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Reuse:
-    """``path``: a split's folder. ``order``: see logs/sgd_histories."""
+    """``path``: the folder of an SGD split, or of the bundled logs, where ``split`` chooses the users.
 
-    path: Path
+    ``order``, ``histories``, ``seed``: of SGD histories, see logs/sgd_histories.
+    """
+
+    path: Path = FOLDER
+    split: Split = "test"
     order: Literal["concat", "inter"] = "concat"
     histories: int = 150
     seed: int = 7
 
-    name = "reuse"
-    unit = "turn"
+    name: ClassVar[str] = "reuse"
+    unit: ClassVar[str] = "turn"
 
     def build(self) -> Reuse:
         return self
 
     def cases(self, count: Count) -> Iterator[Case]:
-        """Every event with gold. Kinds: ``call`` and ``reply``, each ``same-session`` or ``earlier-session``."""
-        read = Count()
-        for dialogue, annotated in SGDHistories(self.order, self.histories, self.seed).keyed(self.path, read):
+        """Every event with gold. Kinds: ``call`` and ``reply``, each ``same session`` or ``earlier session``."""
+        return at_least_one(
+            self._bundled(count) if (self.path / GOLD).exists() else self._sgd(count), self.path, count, WANTED
+        )
+
+    def _sgd(self, count: Count) -> Iterator[Case]:
+        for dialogue, annotated in SGDHistories(self.order, self.histories, self.seed).keyed(self.path, Count()):
             yield from _events(dialogue.user_id, dialogue.turns, annotated, count)
+
+    def _bundled(self, count: Count) -> Iterator[Case]:
+        """Asked before the assistant's turn that answers, like a task in progress anywhere."""
+        asked: dict[str, dict[int, Query]] = {}
+        for stream, at, relevant, place, row in events(self.path, self.split, "act", count):
+            if stream.user_id not in asked:
+                own = moments(stream.turns, stream.user_id, CONTEXT)
+                asked = {stream.user_id: {query.asked_at: query for _, query in own}}
+            query = asked[stream.user_id].get(at + 1)
+            if query is None:
+                raise DataError(place, f"turn {row.turn}", "a user's turn that the assistant answers")
+            count.keep()
+            earlier = any(stream.turns[p].session != stream.turns[at].session for p in relevant)
+            kind = f"{row.type}, {'earlier' if earlier else 'same'} session"
+            yield Case(query, Prefix(stream.turns, at + 1), relevant, kind, tuple(row.answers))
 
 
 def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], count: Count) -> Iterator[Case]:
@@ -72,7 +98,9 @@ def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], c
             count.keep()
             kind = "call" if given[place].call else "reply"
             earlier = any(turns[p].session != turns[place].session for p in gold)
-            yield Case(query, turns[:place], tuple(sorted(gold)), f"{kind}, {'earlier' if earlier else 'same'} session")
+            yield Case(
+                query, Prefix(turns, place), tuple(sorted(gold)), f"{kind}, {'earlier' if earlier else 'same'} session"
+            )
 
 
 def _gold(

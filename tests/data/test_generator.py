@@ -27,7 +27,7 @@ from hindsight.io import sha256_of  # noqa: E402
 
 KINDS = ("support", "assistant", "tutoring", "coding")
 LANGUAGES = ("en", "zh")
-FILES = ("logs.jsonl", "gold.jsonl", "split.json")
+FILES = ("train.jsonl", "test.jsonl", "gold.jsonl", "split.json")
 Records = list[dict[str, Any]]
 
 
@@ -37,7 +37,7 @@ def read(name: str) -> Records:
 
 @pytest.fixture(scope="module")
 def logs() -> Records:
-    return read("logs.jsonl")
+    return read("train.jsonl") + read("test.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_readme_names_the_hashes() -> None:
 
 
 def test_size(logs: Records, turns: dict[str, Records]) -> None:
-    assert (BUNDLED / "logs.jsonl").stat().st_size < 4_000_000
+    assert sum((BUNDLED / name).stat().st_size for name in FILES[:2]) < 4_000_000
     assert 550 <= len(logs) <= 720 and 8_000 <= sum(map(len, turns.values())) <= 11_000
     assert all(8 <= len(session) <= 24 for session in turns.values())
     per_user = Counter(session["user_id"] for session in logs)

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from hindsight.suite.fact_recall import BUNDLED, FactRecall
+from hindsight.suite.bundled import FOLDER as BUNDLED
+from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.past import Prefix
 from hindsight.types import Count, DataError
 
@@ -39,7 +40,7 @@ GOLD = [
 
 def write(folder, log=LOG, rows=GOLD):
     folder.mkdir(exist_ok=True)
-    for name, lines in (("logs.jsonl", log), ("gold.jsonl", rows)):
+    for name, lines in (("test.jsonl", log), ("train.jsonl", log), ("gold.jsonl", rows)):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 
@@ -90,7 +91,7 @@ def test_cases_of_one_user_are_prefixes_of_one_stream_in_order(tmp_path):
         (gold("q", "ana", "a2", 2, [["b1", 0]]), "a turn of the log"),  # another user's dialogue
         (gold("q", "ana", "a2", 2, [["a2", 2]]), "relevant turns before it"),
         (gold("q", "ana", "a2", 3, [["a2", 2]]), "a user's turn"),
-        (gold("q", "cy", "c", 0, []), "a user of logs.jsonl"),
+        (gold("q", "cy", "c", 0, []), "a user of train.jsonl or test.jsonl"),
         ({"query_id": "q"}, "gold.jsonl:1.*a line of gold"),
     ],
 )
