@@ -171,7 +171,9 @@ def test_any_text_comes_through(tmp_path_factory, said):
 
 
 def test_the_documented_line_reads_without_a_note(tmp_path):
-    native, _ = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[2] / "data" / "FORMAT.md").read_text("utf-8"), re.S)
+    native, *_ = re.findall(
+        r"```json\n(.*?)```", (Path(__file__).parents[2] / "data" / "FORMAT.md").read_text("utf-8"), re.S
+    )
     (dialogue,), count = read(write(tmp_path / "a.jsonl", native.replace("\n", " ")))
     assert len(dialogue.turns) == 3 and dialogue.turns[1].calls[0].outcome == "failure"
     assert not count.notes and not count.skipped

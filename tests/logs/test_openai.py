@@ -200,7 +200,7 @@ def test_nothing_kept_says_why(tmp_path, body, shown):
 
 def test_the_documented_line_reads_without_a_note(tmp_path):
     text = (Path(__file__).parents[2] / "data" / "FORMAT.md").read_text("utf-8")
-    _, openai = re.findall(r"```json\n(.*?)```", text, re.S)
+    _, openai, *_ = re.findall(r"```json\n(.*?)```", text, re.S)
     (dialogue,), count = read(write(tmp_path / "a.jsonl", openai.replace("\n", " ")))
     assert [turn.text for turn in dialogue.turns][1] == "Book Maple for Friday.\n[image]"
     assert dialogue.turns[2].calls[0].outcome == "failure" and dialogue.turns[0].time == "2026-03-02T08:15:00+00:00"
