@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from hindsight.features import matrix
-from hindsight.scorer.head import Head
+from hindsight.scorer.head import Head, Part
 
 
 @dataclass(frozen=True)
@@ -17,11 +19,28 @@ class Linear:
     features: str = "ask"
 
     def build(self) -> Head:
-        return Head(matrix.columns_of(self.features), _zero_linear)
+        return self.over(matrix.columns_of(self.features))
+
+    def over(self, columns: Sequence[str]) -> Head:
+        """A head over these columns, whatever the named set holds today: what a checkpoint is loaded into."""
+        return Head(columns, Weights)
 
 
-def _zero_linear(width: int) -> nn.Module:
-    """No bias (a constant cannot rank) and zero weights: training starts from no opinion."""
-    layer = nn.Linear(width, 1, bias=False)
-    nn.init.zeros_(layer.weight)
-    return layer
+class Weights(Part):
+    """No bias (a constant cannot rank), and zero weights to start from."""
+
+    exact = True
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.straight = nn.Linear(width, 1, bias=False)
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.zeros_(self.straight.weight)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return self.straight(values)
+
+    def shares(self, values: Tensor) -> Tensor:
+        """Weight times value."""
+        return values * self.straight.weight

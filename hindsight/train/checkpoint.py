@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +13,49 @@ from torch import Tensor
 from hindsight.types import DataError
 
 NAME = "checkpoint.pt"
-Progress = tuple[float, dict[str, Tensor], int]
+_WANTED = "a checkpoint by this version; delete it to start anew"
 
 
-def save(folder: Path, epoch: int, head: torch.nn.Module, optimiser: Any, schedule: Any, progress: Progress) -> None:
-    """``progress``: best held-out loss, its weights, epochs since."""
+@dataclass(slots=True)
+class Progress:
+    """``epoch``: the next one. ``waited``: epochs since the best held-out loss. ``done``: no epoch will follow."""
+
+    epoch: int
+    best_loss: float
+    best_state: dict[str, Tensor]
+    waited: int
+    done: bool = False
+
+
+def save(folder: Path, fingerprint: str, progress: Progress, parts: dict[str, Any]) -> None:
+    """``fingerprint``: of data and settings. ``parts``: name -> what has a ``state_dict``."""
     folder.mkdir(parents=True, exist_ok=True)
     beside = folder / f".{NAME}.{os.getpid()}"
-    state = {"next": epoch + 1, "head": head.state_dict(), "optimiser": optimiser.state_dict(), "progress": progress}
-    torch.save(state | {"schedule": schedule.state_dict()}, beside)
+    states = {name: part.state_dict() for name, part in parts.items()}
+    fields = {name: getattr(progress, name) for name in Progress.__slots__}
+    with beside.open("wb") as stream:
+        torch.save({"fingerprint": fingerprint, "progress": fields, "parts": states}, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
     beside.replace(folder / NAME)
 
 
-def restore(
-    folder: Path, head: torch.nn.Module, optimiser: Any, schedule: Any
-) -> tuple[int, float, dict[str, Tensor], int] | None:
-    """(next epoch, best loss, best weights, epochs since), or None where there is no checkpoint. Raises DataError for one
-    of another head."""
+def restore(folder: Path, fingerprint: str, parts: dict[str, Any]) -> Progress | None:
+    """Fills ``parts``; None where there is nothing to go on from: no checkpoint, or that of a finished run of other data or
+    settings. Raises DataError for a torn one, and for an unfinished run of others: going on would mix two runs, and starting
+    anew would lose one."""
     path = folder / NAME
     if not path.exists():
         return None
-    state = torch.load(path, weights_only=True)
     try:
-        head.load_state_dict(state["head"])
-    except RuntimeError as error:
-        raise DataError(path, error, "a checkpoint of the same head; delete it to start anew") from error
-    optimiser.load_state_dict(state["optimiser"])
-    schedule.load_state_dict(state["schedule"])
-    return (state["next"], *state["progress"])
+        state = torch.load(path, weights_only=True, map_location="cpu")
+        progress, states = Progress(**state["progress"]), state["parts"]
+    except Exception as error:  # a torn file shows itself in as many ways as torch has readers
+        raise DataError(path, f"{type(error).__name__}: {error}", _WANTED) from error
+    if state["fingerprint"] != fingerprint:
+        if progress.done:
+            return None
+        raise DataError(path, f"an unfinished run of other data or settings, at epoch {progress.epoch}", _WANTED)
+    for name, part in parts.items():
+        part.load_state_dict(states[name])
+    return progress
