@@ -1,0 +1,66 @@
+"""After the fit: from a score that ranks to a probability of use, on held-out hindsight labels.
+
+A listwise loss leaves scale and offset open, so both are fitted here (Platt 1999), to soft gains. What comes out is the chance
+that *the labeler* credits a candidate of a training list (hard ones are over-represented there): not yet a probability on gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hindsight.measure.calibration import Platt, brier, platt, summary
+from hindsight.scorer.head import Doubles, Head, logits
+from hindsight.train.batches import Listed
+from hindsight.types import DataError
+
+LEAST_SLOPE = 1e-3  # a head whose scores say nothing keeps its order, and every probability is near the base rate
+
+
+def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
+    """Sets the head's slope and shift from all held-out candidates, and returns what metrics may quote.
+
+    ``n``, ``brier``, ``ece`` and ``bins`` are of a fit on one half of the users, measured on the other half (of the queries,
+    where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``floored``: the
+    scores ran against the labels, so the slope is the least that keeps their order. Raises DataError without a query.
+    """
+    if not held_out:
+        raise DataError("calibration", "no held-out query", "one or more: mine and label more dialogues")
+    head.calibrate(1.0, 0.0)
+    scores = [logits(head.contributions(one.features.astype(np.float32))) for one in held_out]
+    gains = [one.gain.astype(np.float64) for one in held_out]
+    whole, floored = _fitted(np.concatenate(scores), np.concatenate(gains))
+    facts: dict[str, object] = {
+        "targets": "hindsight gains of held-out training queries",
+        "queries": len(held_out),
+        "slope": whole.scale,
+        "shift": whole.shift,
+        "floored": floored,
+    }
+    first = _first_half(held_out)
+    if not all(first):
+        x, y = (np.concatenate([row for row, chosen in zip(rows, first) if chosen]) for rows in (scores, gains))
+        x_rest, y_rest = (
+            np.concatenate([row for row, chosen in zip(rows, first) if not chosen]) for rows in (scores, gains)
+        )
+        facts |= summary(_fitted(x, y)[0].probability(x_rest), y_rest)
+        facts["brier_base"] = round(brier(np.full(len(y_rest), y.mean()), y_rest), 6)
+    head.calibrate(whole.scale, whole.shift)
+    return facts
+
+
+def _first_half(held_out: Sequence[Listed]) -> list[bool]:
+    """By user, since queries of one user are alike; ids are hashes, so every other one of them is a fair half."""
+    users = {one.user_id for one in held_out}
+    keys = [one.user_id if len(users) > 1 else one.query_id for one in held_out]
+    chosen = set(sorted(set(keys))[::2])
+    return [key in chosen for key in keys]
+
+
+def _fitted(scores: Doubles, gains: Doubles) -> tuple[Platt, bool]:
+    found = platt(scores, gains)
+    if found.scale >= LEAST_SLOPE:
+        return found, False
+    base = platt(np.zeros(len(gains)), gains).shift
+    return Platt(LEAST_SLOPE, base - LEAST_SLOPE * float(scores.mean())), True

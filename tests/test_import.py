@@ -1,0 +1,10 @@
+import subprocess
+import sys
+
+
+def test_the_front_door_needs_neither_torch_nor_hydra():
+    code = "import sys, hindsight; assert callable(hindsight.load); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert not loaded & {"torch", "hydra", "omegaconf", "transformers", "datasets", "accelerate", "wandb"}
+    assert run.stderr == ""
