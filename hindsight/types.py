@@ -115,6 +115,15 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Mined:
+    """One user's whole stream, and the memories mined from it."""
+
+    user_id: str
+    turns: Sequence[Turn]
+    memories: Sequence[Memory]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A moment at which memories are wanted: before the turn at ``asked_at`` is known.
 
@@ -284,6 +293,10 @@ class Labeler(Protocol):
     """Sees the future, and is the only part that does: one user's turns and memories -> labelled training queries."""
 
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]: ...
+
+    def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
+        """Over all training users: which queries are kept, and what each weighs in the loss."""
+        ...
 
 
 class Scorer(Protocol):

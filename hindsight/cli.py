@@ -1,0 +1,135 @@
+"""``hindsight STAGE key=value ...``: reads settings, builds parts, runs stages. Errors that are the caller's end with 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hindsight import stages
+from hindsight.config import ALWAYS, PARTS, Settings, settings
+from hindsight.crossfit import Recipe
+from hindsight.report import audit as audit_report
+from hindsight.stages import Facts, Run
+from hindsight.train.learn import Encoding
+from hindsight.types import ConfigError, Count, HindsightError
+
+BUNDLED = Path(__file__).resolve().parent.parent / "data" / "bundled"
+HELP = f"""usage: hindsight STAGE [key=value ...]
+
+stages
+  mine     logs -> memories                      logs.path=FILE_OR_DIR [logs=openai] [miner=episodes]
+  label    memories -> labelled queries          [labeler=values]
+  audit    labelled queries against gold         [suite=reuse suite.path=DIR]
+  train    labelled queries -> a scorer          [scorer=mlp] [fit.seed=1]
+  eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
+  export   a trained scorer -> a folder          to=DIR
+  recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
+  all      mine, label, train                    (what train.py runs)
+
+groups     {", ".join(f"{g}={'|'.join(options)}" for g, options in PARTS.items())}
+settings   {", ".join(ALWAYS)}: see configs/ and the dataclass of each part; experiment=act for tasks in progress
+artefacts  runs/<stage>/<run.name>/; stages of one run.name follow each other
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns the exit status: 0, or 2 with a message on standard error."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(HELP)
+        return 0
+    try:
+        if given[0] not in STAGES:
+            raise ConfigError([f"no stage {given[0]!r}; known: {', '.join(STAGES)}. `hindsight --help` tells more"])
+        if "-h" in given or "--help" in given:
+            print(HELP)
+            return 0
+        STAGES[given[0]](settings("eval" if given[0] in ("eval", "audit") else "train", given[1:]))
+    except HindsightError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def recipe_of(chosen: Settings) -> Recipe:
+    return Recipe(
+        chosen["miner"].build(),
+        chosen["labeler"].build(),
+        chosen["scorer"],
+        chosen["fit"],
+        Encoding(chosen["encoder"], chosen["cache"]),
+        chosen["run"].jobs,
+    )
+
+
+def mine(chosen: Settings) -> Path:
+    path = Path(chosen.paths["logs"] or BUNDLED / "train.jsonl")
+    run: Run = chosen["run"]
+    return stages.mine(chosen["logs"].build(), path, chosen["miner"].build(), run.at("mine"), Facts(chosen.plain))
+
+
+def label(chosen: Settings) -> Path:
+    run, recipe = chosen["run"], recipe_of(chosen)
+    return stages.label(run.at("mine"), recipe.labeler, recipe.encoding, run.at("label"), run, Facts(chosen.plain))
+
+
+def train(chosen: Settings) -> Path:
+    run: Run = chosen["run"]
+    return stages.train(run.at("mine"), run.at("label"), recipe_of(chosen), run.at("train"), run, Facts(chosen.plain))
+
+
+def pipeline(chosen: Settings) -> Path:
+    """All of it. A run that was stopped while training goes on there, with the same settings."""
+    mine(chosen)
+    label(chosen)
+    return train(chosen)
+
+
+def evaluate(chosen: Settings) -> stages.Judged:
+    suite = chosen["suite"].build()
+    paths = [Path(path) for path in chosen.paths["scorer"].split(",") if path]
+    recipe = recipe_of(chosen)
+    if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
+        recipe = replace(recipe, miner=stages.miner_of(stages.scorer_at(paths[0]), recipe.miner))
+    return stages.evaluate(
+        suite, suite.path, recipe, chosen["evaluation"], chosen["system"], paths, chosen["run"], Facts(chosen.plain)
+    )
+
+
+def audit(chosen: Settings) -> None:
+    run: Run = chosen["run"]
+    gold = list(chosen["suite"].build().cases(Count()))
+    audit_report.show(stages.audit(run.at("mine"), run.at("label"), gold, run.at("audit"), Facts(chosen.plain)))
+
+
+def export(chosen: Settings) -> Path:
+    to = chosen["export"].to
+    if not to:
+        raise ConfigError(["export: give to=DIR"])
+    return stages.export(chosen["run"].at("train"), Path(to))
+
+
+def recall(chosen: Settings) -> None:
+    asked = chosen["recall"]
+    path = Path(chosen.paths["scorer"] or chosen["run"].at("train"))
+    if not asked.query:
+        raise ConfigError(['recall: give recall.query="..."'])
+    stages.recall(chosen["run"].at("mine"), path, asked, recipe_of(chosen).encoding)
+
+
+STAGES: dict[str, Callable[[Settings], Any]] = {
+    "mine": mine,
+    "label": label,
+    "audit": audit,
+    "train": train,
+    "eval": evaluate,
+    "export": export,
+    "recall": recall,
+    "all": pipeline,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""Settings: Hydra's files and overrides in, built parts out. The only module that imports Hydra.
+
+A part's options are its own dataclass; defaults live there alone. ``configs/<group>/<name>.yaml`` names it and may change a
+default. Every problem is told at once: unknown keys, unknown choices, wrong types, missing values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import TypeAdapter, ValidationError
+
+from hindsight.encoder.cache import CacheConfig
+from hindsight.encoder.hashing import HashingEncoder
+from hindsight.encoder.hf import HfEncoderConfig
+from hindsight.labeler.gated import Gated
+from hindsight.labeler.overlap import Overlap
+from hindsight.labeler.values import Values
+from hindsight.logs.beam import BeamReader
+from hindsight.logs.locomo import LoCoMoReader
+from hindsight.logs.longmemeval import LongMemEvalReader
+from hindsight.logs.native import NativeReader
+from hindsight.logs.openai import OpenAIReader
+from hindsight.logs.sgd import SGDReader
+from hindsight.logs.sgd_histories import SGDHistories
+from hindsight.miner.episodes import Episodes
+from hindsight.miner.turns import Turns
+from hindsight.scorer.linear import Linear
+from hindsight.scorer.mlp import Mlp
+from hindsight.stages import Evaluation, Export, Recall, Run, SystemChoice
+from hindsight.suite.beam import Beam
+from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.locomo import LoCoMo
+from hindsight.suite.longmemeval import LongMemEval
+from hindsight.suite.own import Own
+from hindsight.suite.reuse import Reuse
+from hindsight.train.loop import Fit
+from hindsight.types import ConfigError
+
+# group -> option -> the dataclass of its settings
+PARTS: dict[str, dict[str, type]] = {
+    "logs": {
+        "native": NativeReader,
+        "openai": OpenAIReader,
+        "locomo": LoCoMoReader,
+        "longmemeval": LongMemEvalReader,
+        "sgd": SGDReader,
+        "sgd_histories": SGDHistories,
+        "beam": BeamReader,
+    },
+    "miner": {"turns": Turns, "episodes": Episodes},
+    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap},
+    "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder},
+    "scorer": {"linear": Linear, "mlp": Mlp},
+    "suite": {
+        "fact_recall": FactRecall,
+        "reuse": Reuse,
+        "locomo": LoCoMo,
+        "longmemeval": LongMemEval,
+        "beam": Beam,
+        "own": Own,
+    },
+}
+# always there, one dataclass each
+ALWAYS: dict[str, type] = {
+    "run": Run,
+    "cache": CacheConfig,
+    "fit": Fit,
+    "evaluation": Evaluation,
+    "system": SystemChoice,
+    "export": Export,
+    "recall": Recall,
+}
+# what people type for a setting that stands elsewhere
+_ALIASES = {"to": "export.to", "system": "system.names", "suite.crossfit": "evaluation.crossfit"}
+# groups whose parts read or write a path that is not an option of the part itself
+_PATHS = ("logs", "scorer")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parts by group, as their own dataclasses, and the paths given for logs and scorer."""
+
+    parts: Mapping[str, Any]
+    paths: Mapping[str, str]
+    choices: Mapping[str, str]
+    plain: Mapping[str, Any] = field(default_factory=dict[str, Any])  # everything, as it is written into a run's folder
+
+    def __getitem__(self, group: str) -> Any:
+        return self.parts[group]
+
+
+def folder() -> Path:
+    """Where configs/ is: inside an installed package, or beside it in a checkout."""
+    inside = Path(__file__).resolve().parent / "configs"
+    return inside if inside.is_dir() else inside.parent.parent / "configs"
+
+
+def register() -> None:
+    """Every part's defaults under ``<group>/_<name>``, for the YAML files to build on."""
+    store = ConfigStore.instance()
+    for group, options in PARTS.items():
+        for name, part in options.items():
+            store.store(name=f"_{name}", node=_defaults(part) | _extra(group), group=group)
+    for name, part in ALWAYS.items():
+        store.store(name=f"_{name}", node=_defaults(part), group=name)
+
+
+def _extra(group: str) -> dict[str, str]:
+    return {"path": ""} if group in _PATHS else {}
+
+
+def _defaults(part: type) -> dict[str, Any]:
+    """A required field has no default: Hydra's ``???``."""
+    found: dict[str, Any] = {}
+    for one in dataclasses.fields(part):
+        if one.default is not dataclasses.MISSING:
+            found[one.name] = _plain(one.default)
+        elif one.default_factory is not dataclasses.MISSING:
+            found[one.name] = _plain(one.default_factory())
+        else:
+            found[one.name] = "???"
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return [_plain(v) for v in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
+
+
+def settings(root: str, overrides: Sequence[str]) -> Settings:
+    """``root``: train or eval. Raises ConfigError with every problem."""
+    register()
+    choices, values, problems = _sorted_overrides(overrides)
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(folder()), version_base="1.3"):
+        try:
+            composed = compose(root, choices, return_hydra_config=True)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError([*problems, _first_line(error)]) from error
+    chosen = {str(k): str(v) for k, v in composed.hydra.runtime.choices.items() if k in PARTS}
+    with_hydra = OmegaConf.to_container(composed)
+    plain = {key: value for key, value in cast("dict[str, Any]", with_hydra).items() if key != "hydra"}
+    config = OmegaConf.create(plain)
+    for key, value in values:
+        problems += _set(config, key, value)
+    return _checked(config, chosen, problems)
+
+
+def _sorted_overrides(overrides: Sequence[str]) -> tuple[list[str], list[tuple[str, Any]], list[str]]:
+    """(choices of a group, values for a key, problems)."""
+    choices: list[str] = []
+    values: list[tuple[str, Any]] = []
+    problems: list[str] = []
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        text = f"{_ALIASES.get(key, key)}{equals}{value}"
+        try:
+            one = OverridesParser.create().parse_override(text)
+        except HydraException as error:
+            problems.append(f"{text!r}: {_first_line(error)}; wanted key=value")
+            continue
+        key = str(one.key_or_group)
+        if key in PARTS or key == "experiment":
+            known = sorted(PARTS[key]) if key in PARTS else sorted(p.stem for p in (folder() / key).glob("*.yaml"))
+            if str(one.value()) not in known:
+                problems.append(f"{key}={one.value()}: no such {key}; known: {', '.join(known)}")
+            else:
+                choices.append(text)
+        else:
+            values.append((key, one.value()))
+    return choices, values, problems
+
+
+def _set(config: DictConfig, key: str, value: Any) -> list[str]:
+    if not key:
+        return ["an override without a key; wanted key=value"]
+    *parents, last = key.split(".")
+    node: Any = config
+    for part in parents:
+        node = node[part] if isinstance(node, DictConfig) and part in node else None
+    if not isinstance(node, DictConfig) or last not in node or not parents:
+        known = [f"{group}.{name}" for group in config for name in cast("DictConfig", config[group])]
+        near = difflib.get_close_matches(key, known, 3, 0.5)
+        return [f"{key}: no such setting" + (f"; did you mean {' or '.join(near)}?" if near else "")]
+    node[last] = value
+    return []
+
+
+def _checked(config: DictConfig, chosen: Mapping[str, str], problems: list[str]) -> Settings:
+    parts: dict[str, Any] = {}
+    paths: dict[str, str] = {}
+    plain = cast("dict[str, dict[str, Any]]", OmegaConf.to_container(config))
+    for group, values in plain.items():
+        part = PARTS[group][chosen[group]] if group in chosen else ALWAYS[group]
+        if group in _PATHS:
+            paths[group] = str(values.get("path") or "")
+            values = {name: value for name, value in values.items() if name != "path"}
+        missing = [name for name, value in values.items() if value == "???"]
+        problems += [f"{group}.{name}: missing; give {group}.{name}=..." for name in missing]
+        if missing:
+            continue
+        try:
+            parts[group] = TypeAdapter(part).validate_python(values)
+        except (ValidationError, ConfigError) as error:
+            problems += _told(group, error)
+    if problems:
+        raise ConfigError(problems)
+    return Settings(parts, paths, chosen, plain | {"choices": dict(chosen)})
+
+
+def _told(group: str, error: ValidationError | ConfigError) -> list[str]:
+    if isinstance(error, ConfigError):
+        return list(error.problems)
+    return [f"{group}.{'.'.join(map(str, e['loc']))}: got {e['input']!r}; {e['msg']}" for e in error.errors()]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

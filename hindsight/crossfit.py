@@ -1,0 +1,121 @@
+"""Trains inside a suite, fold by fold: each user is scored by heads that were trained on the other users' raw dialogues.
+
+No question of the suite is seen in training, except by ``utility_gold``, which is the same head on the other users' gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from hindsight.features import matrix
+from hindsight.parallel import each
+from hindsight.scorer.head import Head
+from hindsight.train.batches import Listed
+from hindsight.train.learn import Encoding, HeadConfig, features_each, hold_out, label_each, learn
+from hindsight.train.loop import Fit
+from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use
+
+FUTURES = {"utility": "real", "utility_hidden": "hidden", "utility_shuffled": "shuffled"}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a head is made, whatever the logs."""
+
+    miner: Miner
+    labeler: Any
+    scorer: HeadConfig
+    fit: Fit
+    encoding: Encoding
+    jobs: int = 0
+
+
+@dataclass(frozen=True)
+class _Task:
+    name: str
+    fold: int
+    seed: int
+
+
+def mined(miner: Miner, cases_by_user: Sequence[Sequence[Case]]) -> list[Mined]:
+    """Each user's longest past, mined anew: what a log of theirs would have held."""
+    streams: list[Mined] = []
+    for cases in cases_by_user:
+        turns = tuple(max((case.turns for case in cases), key=len))
+        user_id = cases[0].query.user_id
+        streams.append(Mined(user_id, turns, miner.mine(turns, user_id, "")))
+    return streams
+
+
+def crossfit(
+    recipe: Recipe, cases_by_user: Sequence[Sequence[Case]], names: Sequence[str], folds: int, seeds: Sequence[int]
+) -> tuple[list[dict[str, dict[int, Head]]], dict[str, int]]:
+    """(for each user: system -> seed -> head, training queries of each system). Folds are runs of users in order."""
+    if folds < 2 or len(cases_by_user) < folds:
+        raise ConfigError([f"evaluation.folds={folds}: wanted from 2 to the number of users, {len(cases_by_user)}"])
+    streams = mined(recipe.miner, cases_by_user)
+    fold_of = [place * folds // len(streams) for place in range(len(streams))]
+    heads: dict[_Task, Head] = {}
+    sizes: dict[str, int] = {}
+    for name in names:
+        labelled, labeler = _labelled(recipe, name, streams, cases_by_user)
+        lists = features_each(streams, labelled, recipe.encoding, matrix.columns_of(recipe.scorer.features), recipe.jobs)
+        sizes[name] = sum(map(len, lists))
+        tasks = [_Task(name, fold, seed) for fold in range(folds) for seed in seeds]
+        work = partial(_fit, recipe, labeler, labelled, lists, fold_of)
+        heads |= zip(tasks, each(work, tasks, recipe.jobs, f"fit {name}"))
+    return [{name: {s: heads[_Task(name, fold, s)] for s in seeds} for name in names} for fold in fold_of], sizes
+
+
+def _labelled(
+    recipe: Recipe, name: str, streams: Sequence[Mined], cases_by_user: Sequence[Sequence[Case]]
+) -> tuple[list[list[Labelled]], Any]:
+    if name == "utility_gold":
+        return [gold(stream, cases) for stream, cases in zip(streams, cases_by_user)], Gold()
+    if name not in FUTURES:
+        raise ConfigError([f"system {name!r} cannot be cross-fitted; known: {', '.join((*FUTURES, 'utility_gold'))}"])
+    labeler = replace(recipe.labeler, future=FUTURES[name])
+    return label_each(streams, labeler, recipe.encoding, recipe.jobs), labeler
+
+
+class Gold:
+    """No labeler: every question counts the same."""
+
+    def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
+        return list(labelled)
+
+
+def gold(stream: Mined, cases: Sequence[Case]) -> list[Labelled]:
+    """A suite's own judgments as training queries: the upper bound, and never part of a product."""
+    found: list[Labelled] = []
+    for case in cases:
+        wanted = set(case.relevant)
+        uses = [
+            Use(case.query.query_id, m.memory_id, 1.0, "gold") for m in stream.memories if wanted.intersection(m.sources)
+        ]
+        if uses:
+            found.append(Labelled(case.query, tuple(uses), "gold"))
+    return found
+
+
+def _fit(
+    recipe: Recipe,
+    labeler: Any,
+    labelled: Sequence[Sequence[Labelled]],
+    lists: Sequence[Sequence[Listed]],
+    fold_of: Sequence[int],
+    task: _Task,
+) -> Head:
+    training = [place for place, fold in enumerate(fold_of) if fold != task.fold]
+    users = [labelled[place][0].query.user_id for place in training if labelled[place]]
+    return learn(
+        [one for place in training for one in labelled[place]],
+        [one for place in training for one in lists[place]],
+        labeler,
+        recipe.scorer,
+        replace(recipe.fit, seed=task.seed),
+        hold_out(users, 0.0),
+    ).head

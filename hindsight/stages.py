@@ -1,0 +1,424 @@
+"""The stages: built parts and paths in, one artefact out. Each writes its manifest last, and refuses input without one."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from hindsight.crossfit import Recipe, crossfit
+from hindsight.encoder import golden
+from hindsight.encoder.cache import bytes_of
+from hindsight.evaluate import Answers, Ask, Scorers, ask_user, users_of
+from hindsight.export import export as write_scorer
+from hindsight.features import matrix
+from hindsight.io import (
+    MANIFEST,
+    read_artefact,
+    read_manifest,
+    sha256_of,
+    to_json,
+    write_json_lines,
+    write_manifest,
+    write_text,
+)
+from hindsight.logs.stream import by_user
+from hindsight.measure import table, trec
+from hindsight.measure.audit import audit as audit_labels
+from hindsight.miner.episodes import Episodes
+from hindsight.miner.turns import Turns
+from hindsight.parallel import each
+from hindsight.report import page
+from hindsight.report import table as terminal
+from hindsight.report.recall import show as show_recall
+from hindsight.retrieval.candidates import CandidatesConfig
+from hindsight.scorer.load import Checkpoint, Choice, Origin, load
+from hindsight.system.build import TRAINED
+from hindsight.system.past import Past
+from hindsight.system.scored import Scored
+from hindsight.train import examples
+from hindsight.train.learn import Encoding, features_each, hold_out, label_each, learn
+from hindsight.train.sinks import JsonLines, Wandb, both
+from hindsight.types import (
+    Case,
+    ConfigError,
+    Count,
+    DataError,
+    Dialogue,
+    Hit,
+    Labelled,
+    Memory,
+    Mined,
+    Miner,
+    Query,
+    Reader,
+    Suite,
+    opaque,
+)
+
+DIALOGUES, MEMORIES, EXAMPLES, SCORER = "dialogues.jsonl", "memories.jsonl", "examples", "scorer"
+METRICS, QUESTIONS = "metrics.json", "questions.jsonl"
+
+
+@dataclass(frozen=True)
+class Run:
+    """``name`` of the run: artefacts go to ``folder``/<stage>/<name>/. ``jobs``: processes, 0 for one a core."""
+
+    name: str = "default"
+    folder: str = "runs"
+    jobs: int = 0
+    held_out: float = 0.15
+    wandb: bool = False
+
+    def at(self, stage: str) -> Path:
+        return Path(self.folder) / stage / self.name
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """``k``: hits asked for. ``crossfit``: retrain by ``folds`` of users inside the suite. ``seeds``: how many, from 0."""
+
+    measures: tuple[str, ...] = (
+        "recall@1",
+        "recall@5",
+        "recall@10",
+        "recall_any@10",
+        "recall_all@10",
+        "mrr",
+        "ndcg@10",
+        "ndcg_lme@10",
+    )
+    k: int = 20
+    candidates: int = 1000
+    crossfit: bool = False
+    folds: int = 5
+    seeds: int = 5
+    limit: int = 0
+
+
+@dataclass(frozen=True)
+class SystemChoice:
+    """``names``: of our systems. ``run``: a TREC run, ``path``: module:Class, of yours."""
+
+    names: tuple[str, ...] = ("random", "recent", "bm25", "dense", "rrf", "zsum", "prior", "utility")
+    run: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Export:
+    """``to``: the new folder."""
+
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a manifest says beside its inputs: the settings as given."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def write(self, folder: Path, stage: str, inputs: Mapping[str, Path | None], **more: object) -> None:
+        write_text(folder / "config.yaml", to_json(self.settings, indent=2) + "\n")  # JSON is YAML
+        write_manifest(folder, stage, inputs, **more)
+
+
+def say(text: object) -> None:
+    print(text, file=sys.stderr)
+
+
+def mine(reader: Reader, path: Path, miner: Miner, out: Path, facts: Facts) -> Path:
+    """Logs -> dialogues.jsonl (by user, in stream order) and memories.jsonl. Raises DataError where nothing was kept."""
+    out = fresh(out)
+    count = Count()
+    dialogues: list[Dialogue] = []
+    memories: list[Memory] = []
+    for user_id, stream in by_user(reader.read(path, count)):
+        dialogues += stream
+        for dialogue in stream:
+            memories += miner.mine(dialogue.turns, user_id, dialogue.dialogue_id)
+    say(f"mine: {count}\nmine: {len(memories)} memories of {len({m.user_id for m in memories})} users")
+    if not memories:
+        raise DataError(path, f"no memory ({count})", "dialogues with something to remember")
+    write_json_lines(out / DIALOGUES, dialogues)
+    write_json_lines(out / MEMORIES, memories)
+    facts.write(out, "mine", {"logs": path}, counts=asdict(count), memories=len(memories))
+    return out
+
+
+def read_mined(folder: Path) -> list[Mined]:
+    """The users of a ``mine`` artefact, in its order. Raises DataError where the stage did not end."""
+    read_manifest(folder, "mine")
+    memories: dict[str, list[Memory]] = {}
+    for memory in read_artefact(folder / MEMORIES, Memory):
+        memories.setdefault(memory.user_id, []).append(memory)
+    found: list[Mined] = []
+    for user_id, group in groupby(read_artefact(folder / DIALOGUES, Dialogue), key=lambda dialogue: dialogue.user_id):
+        turns = tuple(turn for dialogue in group for turn in dialogue.turns)
+        found.append(Mined(user_id, turns, memories.get(user_id, [])))
+    return found
+
+
+def label(mined: Path, labeler: Any, encoding: Encoding, out: Path, run: Run, facts: Facts) -> Path:
+    """Mined memories -> labelled training queries, as an Arrow data set. Raises DataError where no future shows a use."""
+    out = fresh(out)
+    streams = read_mined(mined)
+    labelled = [one for rows in label_each(streams, labeler, encoding, run.jobs) for one in rows]
+    kinds = kinds_of(labelled)
+    say(f"label: {len(labelled)} queries " + ", ".join(f"{kind} {n}" for kind, n in kinds.items()))
+    if not labelled:
+        raise DataError(mined, "no query whose future shows a use", "longer dialogues, or another labeler=")
+    examples.write(out / EXAMPLES, labelled)
+    facts.write(out, "label", {"mine": mined / MANIFEST}, queries=kinds)
+    return out
+
+
+def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
+    kinds: dict[str, int] = {}
+    for one in labelled:
+        kinds[one.kind] = kinds.get(one.kind, 0) + 1
+    return kinds
+
+
+def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts: Facts) -> Path:
+    """Labelled queries -> a scorer folder, calibrated on users that were held out. Resumes where it was stopped."""
+    read_manifest(labels, "label")
+    out.mkdir(parents=True, exist_ok=True)
+    if (out / MANIFEST).exists():  # finished: start anew; unfinished: go on from its checkpoint
+        fresh(out)
+    streams = read_mined(mined)
+    by_user_id: dict[str, list[Labelled]] = {}
+    for one in examples.read(labels / EXAMPLES):
+        by_user_id.setdefault(one.query.user_id, []).append(one)
+    streams = [stream for stream in streams if stream.user_id in by_user_id]
+    labelled = [by_user_id[stream.user_id] for stream in streams]
+    columns = matrix.columns_of(recipe.scorer.features)
+    lists = [one for rows in features_each(streams, labelled, recipe.encoding, columns, run.jobs) for one in rows]
+    held = hold_out([stream.user_id for stream in streams], run.held_out)
+    flat = [one for rows in labelled for one in rows]
+    written = JsonLines(out / "metrics.jsonl")
+    sink = both(written, Wandb(out / "wandb", run.name, facts.settings)) if run.wandb else written
+    learned = learn(flat, lists, recipe.labeler, recipe.scorer, recipe.fit, held, out, sink)
+    encoder = recipe.encoding.build()
+    training = {
+        "seed": recipe.fit.seed,
+        "queries": learned.queries,
+        "held_out_queries": learned.held_out,
+        "users": len(streams),
+        "memories_sha256": sha256_of(mined / MEMORIES),
+        "calibration": learned.calibration,
+    }
+    regime: Literal["ask", "act"] = "act" if recipe.scorer.features == "act" else "ask"
+    origin = Origin(
+        regime,
+        Choice.of(recipe.miner),
+        Choice.of(recipe.labeler),
+        Choice.of(recipe.encoding.encoder),
+        encoder.fingerprint,
+        CandidatesConfig().limit,
+        training,
+        {},
+    )
+    write_scorer(out / SCORER, learned.head, recipe.scorer, golden.golden(encoder), origin)  # pyright: ignore[reportArgumentType]
+    ece = learned.calibration.get("ece")
+    say(f"train: {sum(learned.queries.values())} queries, {learned.held_out} held out, ECE on held-out labels {ece}")
+    facts.write(out, "train", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, training=training)
+    return out
+
+
+def export(trained: Path, to: Path) -> Path:
+    """A copy of a trained scorer's folder, checked by loading it."""
+    read_manifest(trained, "train")
+    load(trained / SCORER)
+    if to.exists() and any(to.iterdir()) and not (to / "config.json").exists():
+        raise DataError(to, "a folder with other files", "an empty or new folder, or an older export")
+    shutil.copytree(trained / SCORER, to, dirs_exist_ok=True)
+    load(to)
+    say(f"export: {to}")
+    return to
+
+
+def scorer_at(path: Path) -> Checkpoint:
+    """``path``: a scorer folder, or a train run's. Raises DataError, as ``load`` does."""
+    return load(path / SCORER if (path / SCORER).is_dir() else path)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an evaluation wrote: for callers that go on with it."""
+
+    folder: Path
+    metrics: Mapping[str, Any]
+
+
+def evaluate(
+    suite: Suite, source: Path, recipe: Recipe, evaluation: Evaluation, chosen: SystemChoice, scorers: Sequence[Path], run: Run,
+    facts: Facts,
+) -> Judged:  # fmt: skip
+    """Every system on every question: metrics.json, questions.jsonl, TREC files, report.html; the table on standard output.
+
+    ``scorers``: checkpoints of ``utility``, one a seed. With ``crossfit`` they are not used.
+    """
+    out = fresh(run.at("eval"))
+    count = Count()
+    cases = list(suite.cases(count))
+    if evaluation.limit:
+        cases = cases[: evaluation.limit]
+    users = users_of(cases)
+    if not users:
+        raise DataError(source, f"no question ({count})", "a suite with gold")
+    trained = [name for name in chosen.names if name in TRAINED]
+    notes: dict[str, dict[str, object]] = {}
+    by_user: list[Scorers]
+    if evaluation.crossfit and trained:
+        heads, sizes = crossfit(recipe, users, trained, evaluation.folds, range(evaluation.seeds))
+        by_user = list(heads)
+        notes |= {name: {"trained_on": f"{sizes[name]} queries of the other folds' users"} for name in trained}
+    else:
+        by_user = [_loaded(trained, scorers, recipe)] * len(users)
+        notes |= {name: {"trained_on": ", ".join(map(str, scorers))} for name in trained}
+    ask = Ask(
+        tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
+        evaluation.k, chosen.run, chosen.path,
+    )  # fmt: skip
+    answers = Answers()
+    for one in each(partial(ask_user, ask), list(zip(users, by_user)), run.jobs, "ask"):
+        answers.add(one)
+    if not answers.rows:
+        raise DataError(source, answers.lost, "questions whose evidence is among the memories")
+    about = table.Unit(
+        suite=getattr(suite, "name", type(suite).__name__),
+        unit=getattr(suite, "unit", "turn"),
+        data_sha256=sha256_of(source),
+        skipped=dict(count.skipped) | answers.lost,
+        config=dict(facts.settings),
+    )
+    names = list(dict.fromkeys(str(row["system"]) for row in answers.rows))
+    notes |= _notes(names, recipe, users[0])
+    metrics = table.summarise(answers.rows, about, evaluation.measures, pairs_of(names), notes)
+    write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
+    write_json_lines(out / QUESTIONS, answers.rows)
+    trec.write_runs(out / "run.trec", answers.runs)
+    trec.write_qrels(out / "qrels.trec", answers.qrels)
+    page.write(out / "report.html", metrics, answers.rows)
+    terminal.show(metrics)
+    facts.write(out, "eval", {"suite": source}, seeds=metrics["seeds"], n=metrics["n"])
+    say(f"eval: {out}/report.html")
+    return Judged(out, metrics)
+
+
+def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Ours against each baseline and each control."""
+    return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+
+
+def _loaded(trained: Sequence[str], scorers: Sequence[Path], recipe: Recipe) -> Scorers:
+    if not trained:
+        return {}
+    if not scorers:
+        raise ConfigError(
+            [f"system {name!r} needs a checkpoint: give scorer.path=DIR, or suite.crossfit=true" for name in trained]
+        )
+    if controls := [name for name in trained if name != "utility"]:
+        raise ConfigError(
+            [f"system {name!r} exists with suite.crossfit=true, or as scorer.path of its own" for name in controls]
+        )
+    found = [scorer_at(path) for path in scorers]
+    golden.check(recipe.encoding.build(), found[0].encoder_golden)
+    return {"utility": {seed: checkpoint.scorer for seed, checkpoint in enumerate(found)}}
+
+
+def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[str, dict[str, object]]:
+    """Bytes that a system keeps for a memory beside its text, and what its makers had seen."""
+    sample = recipe.encoding.build().encode([turn.text for turn in cases[-1].turns[:200]])
+    vectors = sum(map(bytes_of, sample)) / max(1, len(sample))
+    pooled = 2 * len(sample[0].pooled)
+    kept = {"dense": pooled, "rrf": pooled, "recent": 0, "random": 0}
+    seen = {"prior": "its weights were made by people who had seen LoCoMo, BEAM and LongMemEval questions"}
+    found: dict[str, dict[str, object]] = {}
+    for name in names:
+        facts: dict[str, object] = {}
+        if name in kept or name not in ("bm25",):
+            facts["bytes_per_memory"] = round(kept.get(name, vectors))
+        found[name] = facts | ({"seen": seen[name]} if name in seen else {})
+    return found
+
+
+MINERS = {"turns": Turns, "episodes": Episodes}
+
+
+def miner_of(checkpoint: Checkpoint, otherwise: Miner) -> Miner:
+    """The miner whose memories a checkpoint was trained on; ``otherwise`` where it is none of ours."""
+    choice = checkpoint.config.origin.miner
+    return MINERS[choice.kind](**choice.options) if choice.kind in MINERS else otherwise
+
+
+@dataclass(frozen=True)
+class Recall:
+    """``query`` asked at the end of a user's stream; ``user``: an id of the mined artefact, "" for its first user."""
+
+    query: str = ""
+    user: str = ""
+    k: int = 3
+    threshold: float = 0.0
+
+
+def recall(mined: Path, scorer: Path, asked: Recall, encoding: Encoding) -> list[Hit]:
+    """The memories of one user for a query, with their explanation, on standard output."""
+    streams = {stream.user_id: stream for stream in read_mined(mined)}
+    user_id = asked.user or next(iter(streams))
+    if user_id not in streams:
+        raise DataError(
+            "recall.user", asked.user, f"one of the {len(streams)} users of {mined}, such as {next(iter(streams))}"
+        )
+    checkpoint, encoder = scorer_at(scorer), encoding.build()
+    golden.check(encoder, checkpoint.encoder_golden)
+    past = Past(miner_of(checkpoint, Turns()), encoder)
+    system = Scored("utility", checkpoint.scorer, past, CandidatesConfig().build(), True, asked.threshold)
+    stream = streams[user_id]
+    system.observe(user_id, stream.turns)
+    query = Query(opaque("recall", asked.query), user_id, "", asked.query, stream.turns[-1].position + 1)
+    hits = system.recall(query, asked.k)
+    show_recall(query, hits, {memory.memory_id: memory for memory in past.memories(query)})
+    return hits
+
+
+def audit(mined: Path, labels: Path, gold: Sequence[Case], out: Path, facts: Facts) -> Mapping[str, Any]:
+    """A labeler against gold: at the moments that both know, does the label find the memories that were really used?"""
+    read_manifest(labels, "label")
+    out = fresh(out)
+    streams = {stream.user_id: stream for stream in read_mined(mined)}
+    truth: dict[str, set[str]] = {}
+    pools: dict[str, list[str]] = {}
+    at = {(case.query.user_id, case.query.asked_at): case for case in gold}
+    labelled = list(examples.read(labels / EXAMPLES))
+    for one in labelled:
+        case = at.get((one.query.user_id, one.query.asked_at))
+        if case is not None and one.query.user_id in streams:
+            memories = streams[one.query.user_id].memories
+            limit = min((one.query.asked_at, *one.query.context))
+            pools[one.query.query_id] = [m.memory_id for m in memories if m.sources[-1] < limit]
+            wanted = set(case.relevant)
+            truth[one.query.query_id] = {m.memory_id for m in memories if wanted.intersection(m.sources)}
+    found = audit_labels([one for one in labelled if one.query.query_id in truth], truth, pools)
+    write_text(out / METRICS, to_json(found, indent=2) + "\n")
+    facts.write(out, "audit", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, n=len(truth))
+    return found
+
+
+def fresh(folder: Path) -> Path:
+    """An empty folder for a stage's output. What an earlier run of the same name left is removed; anything else is refused."""
+    if folder.exists() and any(folder.iterdir()):
+        known = {MANIFEST, "config.yaml", "metrics.jsonl", METRICS, DIALOGUES, MEMORIES, EXAMPLES, SCORER, "checkpoint.pt"}
+        known |= {QUESTIONS, "run.trec", "qrels.trec", "report.html", "wandb"}
+        strange = sorted(p.name for p in folder.iterdir() if p.name not in known and not p.name.startswith("."))
+        if strange:
+            raise DataError(folder, ", ".join(strange), "a folder of this stage; give another run.name=")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
