@@ -3,6 +3,8 @@ there, recency and type nearly everything)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hindsight.features import cues
@@ -25,90 +27,89 @@ _TYPES = (
     "closes",
     "digit",
 )
-NAMES = (
-    "speaker",
-    "age_log",
-    "age_inverse",
-    "same_session",
-    "sessions_ago",
-    "within_8",
-    "age_in_session",
-    "place_in_session",
-    "opens_session",
-    "user_said",
-    "length",
-    "entities",
-    "entities_few",
-    *_TYPES,
-    "date_wanted",
-    "clock_wanted",
-    "name_wanted",
-    "number_wanted",
-    "name_referred",
-    "offer_referred",
-    "entities_new",
-    "entities_shared",
-    "news",
-    "asked_of_user",
-)
+_BY_ASSISTANT = ("offers", "confirms")  # count only where the user did not say it
 
 
-def columns(moment: Moment) -> dict[str, Floats]:
-    past, rows = moment.past, moment.rows
-    cue = past.cue.view[rows]  # (candidates, cues)
-    user = past.by_user.view[rows]
-    age = (moment.query.asked_at - past.source.view[rows]).astype(np.float32)
-    session = past.session.view[rows]
-    same = (session == moment.session).astype(np.float32)
-    newest = moment.session if moment.session >= 0 else len(past.sessions)
-    place = past.place.view[rows]
-    entities = np.minimum(past.entity_count.view[rows], 6)
-    by_assistant = 1 - user
-    about = moment.about
-    speaker = np.zeros(len(rows), np.float32)
-    if about is not None:
-        speaker = np.where(past.speaker.view[rows] == past.speakers[about], 1, -1).astype(np.float32)
-    found = {
-        "speaker": speaker,
-        "age_log": np.log(np.maximum(age, 1)),
-        "age_inverse": 1 / np.maximum(age, 1),
-        "same_session": same,
-        "sessions_ago": np.log1p(np.maximum(newest - session, 0)).astype(np.float32),
-        "within_8": (age <= 8).astype(np.float32),
-        "age_in_session": same * np.log(np.maximum(age, 1)),
-        "place_in_session": np.log1p(place),
-        "opens_session": (place == 0).astype(np.float32),
-        "user_said": user,
-        "length": np.log1p(past.words.view[rows]),
-        "entities": entities,
-        "entities_few": np.minimum(entities, 3),
-        **{name: cue[:, CUE[name]] for name in _TYPES},
-    }
-    found["offers"] = found["offers"] * by_assistant
-    found["confirms"] = found["confirms"] * by_assistant
-    return found | _matches(moment, cue, user, entities)
+def _speaker(m: Moment) -> Floats:
+    """1 for the person asked about, -1 for others, 0 where that is open."""
+    if m.about is None:
+        return np.zeros(len(m.rows), np.float32)
+    return np.where(m.past.speaker.view[m.take] == m.past.speakers[m.about], 1, -1)
 
 
-def _matches(moment: Moment, cue: Floats, user: Floats, entities: Floats) -> dict[str, Floats]:
-    """A kind of value that the context lacks and the memory has."""
-    past, rows = moment.past, moment.rows
-    asked = cues.flags(moment.plain_query)
-    in_query = frozenset[str]().union(*(cues.entities(line.split(": ", 1)[-1]) for line in moment.lines))
-    refers = cues.flags(moment.last_line)[CUE["refers_back"]]
-    shared = np.zeros(len(rows), np.float32)
-    if in_query:
-        shared = np.array([len(in_query & past.entities[row]) for row in rows.tolist()], np.float32)
-    named = (past.entity_count.view[rows] > 0).astype(np.float32)
-    asked_of_user = float(len(moment.lines) > 1 and cues.flags(moment.lines[-2])[CUE["has_question"]])
-    return {
-        "date_wanted": cue[:, CUE["date"]] * (1 - asked[CUE["date"]]),
-        "clock_wanted": cue[:, CUE["clock"]] * (1 - asked[CUE["clock"]]),
-        "name_wanted": named * float(not in_query),
-        "number_wanted": cue[:, CUE["number"]] * (1 - asked[CUE["number"]]),
-        "name_referred": named * refers,
-        "offer_referred": cue[:, CUE["offers"]] * (1 - user) * refers,
-        "entities_new": np.log1p(np.maximum(entities - shared, 0)),
-        "entities_shared": np.minimum(shared, 3),
-        "news": moment.news() / 10,
-        "asked_of_user": user * np.float32(asked_of_user),
-    }
+def _age(m: Moment) -> Floats:
+    return np.maximum(m.query.asked_at - m.past.source.view[m.take], 1).astype(np.float32)
+
+
+def _sessions_ago(m: Moment) -> Floats:
+    newest = m.session if m.session >= 0 else len(m.past.sessions)
+    return np.log1p(np.maximum(newest - m.past.session.view[m.take], 0))
+
+
+def _user(m: Moment) -> Floats:
+    return m.past.by_user.view[m.take]
+
+
+def _entities(m: Moment) -> Floats:
+    return np.minimum(m.past.entity_count.view[m.take], 6)
+
+
+def _named(m: Moment) -> Floats:
+    return (m.past.entity_count.view[m.take] > 0).astype(np.float32)
+
+
+def _shared(m: Moment) -> Floats:
+    return m.once("entities shared", lambda: m.sharing(m.query_entities))
+
+
+def _refers(m: Moment) -> float:
+    return float(bool(cues.CUES["refers_back"].search(m.last_line)))
+
+
+def _cue(m: Moment, name: str) -> Floats:
+    return m.past.cue.view[m.take, CUE[name]]
+
+
+def _type(name: str) -> Callable[[Moment], Floats]:
+    if name in _BY_ASSISTANT:
+        return lambda m: _cue(m, name) * (1 - _user(m))
+    return lambda m: _cue(m, name)
+
+
+def _wanted(name: str) -> Callable[[Moment], Floats]:
+    """A kind of value that the query lacks and the memory has."""
+    return lambda m: _cue(m, name) * (1 - m.asked_flags[CUE[name]])
+
+
+def _asked_of_user(m: Moment) -> Floats:
+    asked = len(m.lines) > 1 and bool(cues.CUES["has_question"].search(m.lines[-2]))
+    return _user(m) * float(asked)
+
+
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "speaker": _speaker,
+    "age_log": lambda m: np.log(_age(m)),
+    "age_inverse": lambda m: 1 / _age(m),
+    "same_session": lambda m: m.same_session,
+    "sessions_ago": _sessions_ago,
+    "within_8": lambda m: (_age(m) <= 8).astype(np.float32),
+    "age_in_session": lambda m: m.same_session * np.log(_age(m)),
+    "place_in_session": lambda m: np.log1p(m.past.place.view[m.take]),
+    "opens_session": lambda m: (m.past.place.view[m.take] == 0).astype(np.float32),
+    "user_said": _user,
+    "length": lambda m: np.log1p(m.past.words.view[m.take]),
+    "entities": _entities,
+    "entities_few": lambda m: np.minimum(m.past.entity_count.view[m.take], 3),
+    **{name: _type(name) for name in _TYPES},
+    "date_wanted": _wanted("date"),
+    "clock_wanted": _wanted("clock"),
+    "name_wanted": lambda m: _named(m) * float(not m.query_entities),
+    "number_wanted": _wanted("number"),
+    "name_referred": lambda m: _named(m) * _refers(m),
+    "offer_referred": lambda m: _cue(m, "offers") * (1 - _user(m)) * _refers(m),
+    "entities_new": lambda m: np.log1p(np.maximum(_entities(m) - _shared(m), 0)),
+    "entities_shared": lambda m: np.minimum(_shared(m), 3),
+    "news": lambda m: m.news() / 10,
+    "asked_of_user": _asked_of_user,
+}
+NAMES = tuple(COLUMNS)

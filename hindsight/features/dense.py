@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hindsight.features.lexical import reciprocal_rank
-from hindsight.features.moment import Moment, zscore
+from hindsight.features.moment import Moment, highest_first, zscore
 from hindsight.types import Floats
 
 GROUP = "text relevance"
-NAMES = (
-    "cosine_raw",
-    "cosine",
-    "cosine_window_raw",
-    "cosine_window",
-    "cosine_rank",
-    "cosine_window_rank",
-    "cosine_last",
-)
-
-
-def columns(moment: Moment) -> dict[str, Floats]:
-    single, window = moment.cosine(moment.encoded.pooled), moment.cosine_window(moment.encoded.pooled)
-    last = single if len(moment.lines) == 1 else moment.cosine(moment.encoded_last.pooled)
-    return {
-        "cosine_raw": single,
-        "cosine": zscore(single),
-        "cosine_window_raw": window,
-        "cosine_window": zscore(window),
-        "cosine_rank": reciprocal_rank(single),
-        "cosine_window_rank": reciprocal_rank(window),
-        "cosine_last": zscore(last),
-    }
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "cosine_raw": lambda m: m.cosine_query,
+    "cosine": lambda m: m.cosine_z,
+    "cosine_window_raw": lambda m: m.cosine_window,
+    "cosine_window": lambda m: zscore(m.cosine_window),
+    "cosine_rank": lambda m: reciprocal_rank(m.cosine_order),
+    "cosine_window_rank": lambda m: reciprocal_rank(highest_first(m.cosine_window)),
+    "cosine_last": lambda m: m.cosine_z if len(m.lines) == 1 else zscore(m.cosine(m.encoded_last.pooled)),
+}
+NAMES = tuple(COLUMNS)

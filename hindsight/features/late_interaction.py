@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hindsight.features.moment import Moment, zscore
 from hindsight.types import Floats
 
 GROUP = "text relevance"
-NAMES = ("maxsim", "maxsim_idf", "maxsim_last")
-
-
-def columns(moment: Moment) -> dict[str, Floats]:
-    plain, weighed = moment.maxsim(moment.encoded)
-    last = weighed if len(moment.lines) == 1 else moment.maxsim(moment.encoded_last)[1]
-    return {"maxsim": zscore(plain), "maxsim_idf": zscore(weighed), "maxsim_last": zscore(last)}
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "maxsim": lambda m: zscore(m.maxsim_query[0]),
+    "maxsim_idf": lambda m: m.maxsim_idf_z,
+    "maxsim_last": lambda m: m.maxsim_idf_z if len(m.lines) == 1 else zscore(m.maxsim_last[1]),
+}
+NAMES = tuple(COLUMNS)

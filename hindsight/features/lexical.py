@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hindsight.features import cues
-from hindsight.features.moment import Moment, zscore
+from hindsight.features.moment import Moment, highest_first, zscore
 from hindsight.text import terms
-from hindsight.types import Floats
+from hindsight.types import Floats, Ints
 
 GROUP = "text relevance"
-NAMES = (
-    "bm25",
-    "bm25_window",
-    "bm25_rank",
-    "bm25_window_rank",
-    "coverage",
-    "coverage_window",
-    "shared_names",
-    "bm25_last",
-)
 
 
-def reciprocal_rank(values: Floats) -> Floats:
-    """20 / (20 + rank from 0): near 1 for the first few, slowly falling. Equal values go by row."""
-    rank = np.empty(len(values), np.float32)
-    rank[np.argsort(-values, kind="stable")] = np.arange(len(values), dtype=np.float32)
-    return np.float32(20) / (20 + rank)
+def reciprocal_rank(order: Ints) -> Floats:
+    """20 / (20 + rank from 0), where ``order`` lists places from the best: near 1 for the first few, slowly falling."""
+    found = np.empty(len(order), np.float32)
+    found[order] = np.float32(20) / (20 + np.arange(len(order), dtype=np.float32))
+    return found
 
 
-def columns(moment: Moment) -> dict[str, Floats]:
-    past = moment.past
-    single, window = moment.bm25(moment.query_terms), moment.bm25(moment.query_terms, window=True)
-    speaker_terms = {term for name in past.speakers for term in terms(name)}
-    without_names = tuple(t for t in moment.query_terms if t not in speaker_terms)
-    asked = cues.query_names(moment.plain_query) - {name.lower() for name in past.speakers}
-    shared = np.zeros(len(moment.rows), np.float32)
-    if asked:
-        shared = np.array([len(asked & past.entities[row]) for row in moment.rows.tolist()], np.float32)
-    last = single if len(moment.lines) == 1 else moment.bm25(tuple(dict.fromkeys(terms(moment.last_line))))
-    return {
-        "bm25": zscore(single),
-        "bm25_window": zscore(window),
-        "bm25_rank": reciprocal_rank(single),
-        "bm25_window_rank": reciprocal_rank(window),
-        "coverage": moment.coverage(without_names),
-        "coverage_window": moment.coverage(without_names, window=True),
-        "shared_names": shared,
-        "bm25_last": zscore(last),
-    }
+def _names(m: Moment) -> frozenset[str]:
+    """Index terms of the speakers' names: nearly every memory holds one."""
+    return frozenset(term for name in m.past.speakers for term in terms(name))
+
+
+def _shared_names(m: Moment) -> Floats:
+    return m.sharing(cues.query_names(m.plain_query) - {name.lower() for name in m.past.speakers})
+
+
+def _bm25_last(m: Moment) -> Floats:
+    return m.bm25_z if len(m.lines) == 1 else zscore(m.bm25(tuple(dict.fromkeys(terms(m.last_line)))))
+
+
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "bm25": lambda m: m.bm25_z,
+    "bm25_window": lambda m: zscore(m.bm25_window),
+    "bm25_rank": lambda m: reciprocal_rank(m.bm25_order),
+    "bm25_window_rank": lambda m: reciprocal_rank(highest_first(m.bm25_window)),
+    "coverage": lambda m: m.coverage(_names(m)),
+    "coverage_window": lambda m: m.coverage(_names(m), window=True),
+    "shared_names": _shared_names,
+    "bm25_last": _bm25_last,
+}
+NAMES = tuple(COLUMNS)

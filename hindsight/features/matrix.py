@@ -11,8 +11,9 @@ from hindsight.features.moment import Moment
 from hindsight.types import ConfigError, Floats
 
 GROUPS = ("text relevance", "goal match", "outcome feedback", "context")
-_BLOCKS = (lexical, dense, late_interaction, context, goal, outcome)
-GROUP_OF: dict[str, str] = {name: block.GROUP for block in (*_BLOCKS, neighbours) for name in block.NAMES}
+_BLOCKS = (lexical, dense, late_interaction, context, goal, outcome, neighbours)
+GROUP_OF: dict[str, str] = {name: block.GROUP for block in _BLOCKS for name in block.NAMES}
+_MAKE = {name: make for block in _BLOCKS for name, make in block.COLUMNS.items()}
 
 # SCIENCE's wide ask head: best where it was trained. Lengths and recency are left out on purpose (labels favour long memories).
 ASK = (
@@ -53,16 +54,9 @@ def check(columns: Sequence[str]) -> None:
 
 
 def compute(moment: Moment, columns: Sequence[str]) -> Floats:
-    """(candidates, columns) float32. Only the blocks that the columns need are run."""
-    wanted = set(columns)
-    if wanted & set(neighbours.NAMES):
-        wanted |= set(neighbours.NEEDS)
-    done: dict[str, Floats] = {}
-    for block in _BLOCKS:
-        if wanted & set(block.NAMES):
-            done |= block.columns(moment)
-    if wanted & set(neighbours.NAMES):
-        done |= neighbours.columns(moment, done)
-    if not columns:
-        return np.zeros((len(moment.rows), 0), np.float32)
-    return np.stack([done[name] for name in columns], axis=1).astype(np.float32)
+    """(candidates, columns) float32. Only what is asked for is made, and only once for one moment."""
+    found = np.empty((len(columns), len(moment.rows)), np.float32)
+    if len(moment.rows):
+        for place, name in enumerate(columns):
+            found[place] = moment.once(name, lambda make=_MAKE[name]: make(moment))
+    return np.ascontiguousarray(found.T)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from hindsight.features import cues
-from hindsight.features.timeline import Timeline
+from hindsight.features.timeline import Timeline, idf
 from hindsight.text import terms
 from hindsight.types import Encoded, Floats, Ints, Query
 
@@ -21,15 +21,57 @@ def zscore(values: Floats) -> Floats:
     """Over the candidates: no raw scale reaches a head. All equal -> zeros."""
     if len(values) == 0:
         return values.astype(np.float32)
-    return ((values - values.mean()) / (values.std() + EPSILON)).astype(np.float32)
+    apart = values - np.float32(values.sum(dtype=np.float64) / len(values))
+    return (apart / np.float32(np.sqrt(np.dot(apart, apart) / len(values)) + EPSILON)).astype(np.float32)
+
+
+def highest_first(values: Floats) -> Ints:
+    """Places by falling value; equal values go by row."""
+    return np.argsort(-values, kind="stable")
 
 
 class Moment:
-    """``rows``: the candidates, ascending. ``hidden``: rows that are taken out of the past (they lend nothing to a window)."""
+    """``rows``: the candidates, ascending. ``hidden``: rows that are taken out of the past (they lend nothing to a window).
+
+    ``take``: the candidates as an index into a timeline's columns, a slice where they are a run. ``field``: the candidates and
+    the rows beside them, in the same way; ``own``: the candidates' places in it. Use it before the timeline grows.
+    """
 
     def __init__(self, past: Timeline, query: Query, rows: Ints, hidden: frozenset[int] = frozenset()) -> None:
         self.past, self.query, self.hidden = past, query, hidden
         self.rows = rows if not hidden else rows[~np.isin(rows, list(hidden))]
+        self._kept: dict[str, Floats] = {}
+        self._beside: dict[int, tuple[Ints, Floats, Ints, Floats]] = {}
+        self.take = _run(self.rows)
+        self._low, self._high = 0, 0  # the field's ends
+        self._place: Ints | None = None  # row -> place in the field, -1 outside; None where the field is a run
+        self.field: slice | Ints = slice(0, 0)
+        if len(self.rows):
+            self._low, self._high = max(0, int(self.rows[0]) - 1), min(len(past), int(self.rows[-1]) + 2)
+            self.field = slice(self._low, self._high)
+            if self._high - self._low > 64 + 2 * len(self.rows):  # far apart: only they and their neighbours
+                near = np.unique(np.concatenate([self.rows - 1, self.rows, self.rows + 1]))
+                self.field = near[(near >= 0) & (near < len(past))]
+                self._place = np.full(len(past), -1, np.int64)
+                self._place[self.field] = np.arange(len(self.field))
+        self.own = _run(self.places(self.rows))
+
+    def places(self, rows: Ints) -> Ints:
+        """Of rows in the field, -1 for those outside."""
+        if self._place is not None:
+            return self._place[rows]
+        return np.where((rows >= self._low) & (rows < self._high), rows - self._low, -1)
+
+    @property
+    def width(self) -> int:
+        """Rows of the field."""
+        return self._high - self._low if isinstance(self.field, slice) else len(self.field)
+
+    def once(self, name: str, make: Callable[[], Floats]) -> Floats:
+        """A column or a signal by name, made when it is first asked for."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     # -- the query ----------------------------------------------------------------------------------------------
 
@@ -50,13 +92,17 @@ class Moment:
         return " ".join(line.split(": ", 1)[-1] for line in self.lines)
 
     @cached_property
+    def encoded_lines(self) -> list[Encoded]:
+        return self.past.encoder.encode(self.lines)
+
+    @cached_property
     def encoded(self) -> Encoded:
         """A transcript's vectors are put together from its lines': those are known, since they are memories already."""
-        return joined(self.past.encoder.encode(self.lines))
+        return joined(self.encoded_lines)
 
     @cached_property
     def encoded_last(self) -> Encoded:
-        return self.encoded if len(self.lines) == 1 else self.past.encoder.encode([self.last_line])[0]
+        return self.encoded_lines[-1]
 
     @cached_property
     def query_terms(self) -> tuple[str, ...]:
@@ -67,39 +113,65 @@ class Moment:
         return cues.asked_about(self.plain_query, list(self.past.speakers))
 
     @cached_property
+    def asked_flags(self) -> Floats:
+        """Cues of the query itself."""
+        return cues.flags(self.plain_query)
+
+    @cached_property
+    def query_entities(self) -> frozenset[str]:
+        return frozenset[str]().union(*(cues.entities(line.split(": ", 1)[-1]) for line in self.lines))
+
+    @cached_property
     def session(self) -> int:
         """Number of the session that is going on; -1 where the query opens a new one."""
         return self.past.sessions.get(self.past.session_now, -1) if self.query.context else -1
 
+    @cached_property
+    def same_session(self) -> Floats:
+        return (self.past.session.view[self.take] == self.session).astype(np.float32)
+
     # -- neighbours ---------------------------------------------------------------------------------------------
 
     def neighbour(self, offset: int) -> tuple[Ints, Floats]:
-        """(row of each candidate's neighbour, 1 where it is in the same session and not hidden, else 0)."""
-        total = len(self.past)
-        beside = self.rows + offset
-        inside = (beside >= 0) & (beside < total)
-        beside = np.where(inside, beside, 0)
-        session = self.past.session.view
-        valid = inside & (session[beside] == session[self.rows])
-        if self.hidden:
-            valid &= ~np.isin(beside, list(self.hidden))
-        return beside, valid.astype(np.float32)
+        """(row of each candidate's neighbour, 1 where it is in the same session and not hidden). Else 0, and its own row."""
+        return self._neighbour(offset)[:2]
 
-    @cached_property
-    def before(self) -> tuple[Ints, Floats]:
-        return self.neighbour(-1)
-
-    @cached_property
-    def after(self) -> tuple[Ints, Floats]:
-        return self.neighbour(1)
+    def _neighbour(self, offset: int) -> tuple[Ints, Floats, Ints, Floats]:
+        """The same, with the neighbour's place among the candidates and 1 where it is one."""
+        if offset not in self._beside:
+            beside = self.rows + offset
+            valid = (beside >= 0) & (beside < len(self.past))
+            beside = np.where(valid, beside, self.rows)
+            session = self.past.session.view
+            valid &= session[beside] == session[self.take]
+            if self.hidden:
+                valid &= ~np.isin(beside, list(self.hidden))
+            if isinstance(self.take, slice):
+                place = np.clip(np.arange(offset, len(self.rows) + offset), 0, max(0, len(self.rows) - 1))
+            else:
+                place = np.minimum(np.searchsorted(self.rows, beside), max(0, len(self.rows) - 1))
+            candidate = valid & (self.rows[place] == beside) if len(self.rows) else valid
+            self._beside[offset] = beside, valid.astype(np.float32), place, candidate.astype(np.float32)
+        return self._beside[offset]
 
     def shifted(self, values: Floats, offset: int) -> Floats:
         """A candidate's value at its neighbour; 0 where that is no candidate."""
-        beside, valid = self.neighbour(offset)
-        if len(self.rows) == 0:
-            return values
-        place = np.minimum(np.searchsorted(self.rows, beside), len(self.rows) - 1)
-        return (values[place] * (self.rows[place] == beside) * valid).astype(np.float32)
+        _, _, place, candidate = self._neighbour(offset)
+        return (values[place] * candidate).astype(np.float32)
+
+    @cached_property
+    def _sides(self) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
+        """((place in the field, 1 where valid) of the turn before, the same of the turn after)."""
+        (before, has_before), (after, has_after) = self.neighbour(-1), self.neighbour(1)
+        return (self.places(before), has_before), (self.places(after), has_after)
+
+    def with_sides(self, values: Floats) -> Floats:
+        """(..., field) -> (..., candidates): the turn's value and its two neighbours' added up."""
+        (before, has_before), (after, has_after) = self._sides
+        found = np.take(values, before, axis=-1) * has_before
+        found += values[..., self.own]
+        found += np.take(values, after, axis=-1) * has_after
+        return found
 
     # -- lexical ------------------------------------------------------------------------------------------------
 
@@ -107,98 +179,163 @@ class Moment:
     def window_length(self) -> tuple[Floats, float]:
         """(terms in each candidate's 3-turn window, mean over the past)."""
         length, session = self.past.length.view, self.past.session.view
-        (before, has_before), (after, has_after) = self.before, self.after
-        own = length[self.rows] + has_before * length[before] + has_after * length[after]
         joined = (session[1:] == session[:-1]) * (length[1:] + length[:-1])
-        return own, float((length.sum() + joined.sum()) / max(1, len(length)))
+        return self.with_sides(length[self.field]), float((length.sum() + joined.sum()) / max(1, len(length)))
 
-    def bm25(self, query_terms: tuple[str, ...], window: bool = False) -> Floats:
-        """(candidates,) BM25 of distinct terms; with ``window``, term counts of the turn and its two neighbours are added."""
-        score = np.zeros(len(self.rows), np.float32)
-        past = self.past
-        if len(past) == 0:
-            return score
-        if window:
-            own, mean = self.window_length
-            (before, has_before), (after, has_after) = self.before, self.after
-        else:
-            own, mean = past.length.view[self.rows], float(past.length.view.mean())
-        norm = K1 * (1 - B + B * own / max(mean, EPSILON))
-        scratch = np.zeros(len(past), np.float32)
-        for term in query_terms:
-            rows, counts = past.postings.get(term)
-            if len(rows) == 0:
-                continue
-            scratch[rows] = counts
-            count = scratch[self.rows]
-            if window:
-                count = count + has_before * scratch[before] + has_after * scratch[after]
-            scratch[rows] = 0
-            score += self.past.postings.idf(term) * count * (K1 + 1) / (count + norm)
-        return score
+    def _held(self, words: tuple[str, ...]) -> tuple[Ints, Ints, Floats, Floats]:
+        """Where the field holds these terms: (number of the term, place in the field, count); and each term's idf."""
+        found = [self.past.postings.get(word) for word in words]
+        sizes = np.array([len(rows) for rows, _ in found], np.int64)
+        weight = np.where(sizes > 0, idf(len(self.past), sizes), 0).astype(np.float32)  # an unknown term has no say
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32), weight
+        number, place = (
+            np.repeat(np.arange(len(found)), sizes),
+            self.places(np.concatenate([rows for rows, _ in found], dtype=np.int64)),
+        )
+        count, inside = np.concatenate([counts for _, counts in found]), place >= 0
+        return number[inside], place[inside], count[inside], weight
 
-    def coverage(self, query_terms: tuple[str, ...], window: bool = False) -> Floats:
-        """(candidates,) share of the query's idf mass that a candidate holds, 0..1."""
-        known = [t for t in query_terms if self.past.postings.frequency(t)]
-        score, mass = np.zeros(len(self.rows), np.float32), 0.0
-        scratch = np.zeros(len(self.past), bool)
-        for term in known:
-            rows = self.past.postings.get(term)[0]
-            scratch[rows] = True
-            held = scratch[self.rows]
-            if window:
-                (before, has_before), (after, has_after) = self.before, self.after
-                held = held | (scratch[before] & (has_before > 0)) | (scratch[after] & (has_after > 0))
-            scratch[rows] = False
-            weight = self.past.postings.idf(term)
-            score += weight * held
-            mass += weight
-        return score / (mass + EPSILON)
+    @cached_property
+    def _query_held(self) -> tuple[Ints, Ints, Floats, Floats]:
+        return self._held(self.query_terms)
+
+    @cached_property
+    def _window_counts(self) -> Floats:
+        """(query terms, candidates) how often the turn and its two neighbours hold the term."""
+        number, place, count, weight = self._query_held
+        counts = np.zeros((len(weight), self.width), np.float32)
+        counts[number, place] = count
+        return self.with_sides(counts)
+
+    def bm25(self, words: tuple[str, ...]) -> Floats:
+        """(candidates,) BM25 of distinct terms."""
+        if len(self.rows) == 0:
+            return np.zeros(0, np.float32)
+        number, place, count, weight = self._query_held if words == self.query_terms else self._held(words)
+        length = self.past.length.view
+        norm = K1 * (1 - B + B * length[self.field] / max(float(length.mean()), EPSILON))
+        score = np.bincount(place, weight[number] * (K1 + 1) * count / (count + norm[place]), self.width)
+        return score[self.own].astype(np.float32)
+
+    @cached_property
+    def bm25_query(self) -> Floats:
+        return self.bm25(self.query_terms)
+
+    @cached_property
+    def bm25_window(self) -> Floats:
+        """(candidates,) BM25 of the query where term counts of the turn and its two neighbours are added."""
+        own, mean = self.window_length
+        norm = np.float32(K1) * (1 - np.float32(B) + np.float32(B / max(mean, EPSILON)) * own)
+        counts, weight = self._window_counts, self._query_held[3]
+        return np.float32(K1 + 1) * (weight @ (counts / (counts + norm)))
+
+    def coverage(self, without: Collection[str] = (), window: bool = False) -> Floats:
+        """(candidates,) share of the query's idf mass that a candidate holds, 0..1; ``without`` some of its terms."""
+        number, place, _, weight = self._query_held
+        asked = weight * np.array([word not in without for word in self.query_terms], np.float32)
+        single = np.bincount(place, asked[number], self.width)[self.own]
+        held = asked @ (self._window_counts > 0) if window else single
+        return (held / (float(asked.sum()) + EPSILON)).astype(np.float32)
 
     def news(self) -> Floats:
         """(candidates,) idf mass of a candidate's words that the query does not have: what it could add."""
-        past = self.past
-        asked = set(self.query_terms)
-        mass = past.postings.idf_mass()[self.rows]
-        for term in asked:
-            rows = past.postings.get(term)[0]
-            if len(rows):
-                held = np.zeros(len(past), np.float32)
-                held[rows] = self.past.postings.idf(term)
-                mass = mass - held[self.rows]
-        return mass
+        number, place, _, weight = self._query_held
+        return self.past.postings.idf_mass(self.rows) - np.bincount(place, weight[number], self.width)[self.own].astype(
+            np.float32
+        )
+
+    def sharing(self, entities: Collection[str]) -> Floats:
+        """(candidates,) how many of these names and numbers a candidate holds."""
+        rows = [row for entity in entities for row in self.past.with_entity(entity)]
+        if not rows:
+            return np.zeros(len(self.rows), np.float32)
+        place = self.places(np.array(rows, np.int64))
+        return np.bincount(place[place >= 0], minlength=self.width)[self.own].astype(np.float32)
 
     # -- dense --------------------------------------------------------------------------------------------------
 
     def cosine(self, vector: Floats) -> Floats:
-        return self.past.pooled.view[self.rows] @ vector
+        return self.past.pooled.view[self.take] @ vector
 
-    def cosine_window(self, vector: Floats) -> Floats:
-        """(candidates,) cosine to the sum of the vectors of the turn and its neighbours, without building that sum."""
-        past = self.past
-        (before, a), (after, b) = self.before, self.after
-        dot = past.pooled.view @ vector
-        total = dot[self.rows] + a * dot[before] + b * dot[after]
-        squared = 1 + a + b + 2 * (a * past.dot_next.view[before] + b * past.dot_next.view[self.rows])
-        squared = squared + 2 * a * b * past.dot_second.view[before]
-        return (total / np.sqrt(np.maximum(squared, EPSILON))).astype(np.float32)
+    @cached_property
+    def _field_cosine(self) -> Floats:
+        return self.past.pooled.view[self.field] @ self.encoded.pooled
+
+    @cached_property
+    def cosine_query(self) -> Floats:
+        return self._field_cosine[self.own]
+
+    @cached_property
+    def cosine_window(self) -> Floats:
+        """(candidates,) cosine of the query to the sum of the vectors of the turn and its neighbours, without building it."""
+        past, (before, a), (_, b) = self.past, self.neighbour(-1), self.neighbour(1)
+        squared = 1 + a + b + 2 * (a * past.dot_next.view[before] + b * past.dot_next.view[self.take])
+        squared += 2 * a * b * past.dot_second.view[before]
+        return (self.with_sides(self._field_cosine) / np.sqrt(np.maximum(squared, EPSILON))).astype(np.float32)
 
     # -- late interaction ---------------------------------------------------------------------------------------
 
+    @cached_property
+    def query_matches(self) -> Floats:
+        """(candidates, query tokens)."""
+        return self.past.best_matches(self.rows, self.encoded.tokens)
+
     def maxsim(self, encoded: Encoded) -> tuple[Floats, Floats]:
-        """(candidates,) twice: mean over the query's tokens of the best match in the memory (ColBERT, Khattab and Zaharia
-        2020), plain and weighed by past idf of the token."""
-        if len(encoded.tokens) == 0 or len(self.rows) == 0:
+        """(candidates,) twice: mean over a text's tokens of the best match in the memory (ColBERT, Khattab and Zaharia 2020),
+        plain and weighed by past idf of the token."""
+        return self._weighed(self.past.best_matches(self.rows, encoded.tokens), encoded)
+
+    @cached_property
+    def maxsim_query(self) -> tuple[Floats, Floats]:
+        return self._weighed(self.query_matches, self.encoded)
+
+    @cached_property
+    def maxsim_last(self) -> tuple[Floats, Floats]:
+        """Of the last line, whose tokens are the query's last ones."""
+        last = self.encoded_last
+        return self._weighed(self.query_matches[:, len(self.encoded.tokens) - len(last.tokens) :], last)
+
+    def _weighed(self, best: Floats, encoded: Encoded) -> tuple[Floats, Floats]:
+        if best.size == 0:
             return np.zeros(len(self.rows), np.float32), np.zeros(len(self.rows), np.float32)
         total = len(self.past)
         frequency = np.array([self.past.pieces.get(p, 0) for p in encoded.pieces.tolist()], np.float32)
         # a piece that was never seen says nothing of rarity: weight 1, not the largest
-        weight = np.where(frequency > 0, np.log(1 + (total - frequency + 0.5) / (frequency + 0.5)), 1.0).astype(np.float32)
+        weight = np.where(frequency > 0, idf(total, frequency), 1.0).astype(np.float32)
         weight += 1e-3
-        tokens, starts = self.past.token_vectors(self.rows)  # (T, d), (candidates,)
-        similarity = tokens @ (encoded.tokens.astype(np.float32) / np.float32(127 * 127)).T  # (T, query tokens)
-        best = np.maximum.reduceat(similarity, starts, axis=0)  # (candidates, query tokens)
-        return best.mean(axis=1), (best @ weight) / weight.sum()
+        shares = np.stack([np.full(len(weight), np.float32(1 / len(weight))), weight / weight.sum()], axis=1)
+        both = best @ shares
+        return both[:, 0], both[:, 1]
+
+    # -- standardised, for the features that look at neighbours, sessions and ranks -----------------------------------
+
+    @cached_property
+    def bm25_z(self) -> Floats:
+        return zscore(self.bm25_query)
+
+    @cached_property
+    def cosine_z(self) -> Floats:
+        return zscore(self.cosine_query)
+
+    @cached_property
+    def maxsim_idf_z(self) -> Floats:
+        return zscore(self.maxsim_query[1])
+
+    @cached_property
+    def bm25_order(self) -> Ints:
+        return highest_first(self.bm25_query)
+
+    @cached_property
+    def cosine_order(self) -> Ints:
+        return highest_first(self.cosine_query)
+
+
+def _run(places: Ints) -> slice | Ints:
+    """As a slice where they follow one another: indexing by it copies nothing."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 def joined(lines: Sequence[Encoded]) -> Encoded:

@@ -2,60 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 
 from hindsight.features import cues
-from hindsight.features.moment import Moment
-from hindsight.types import Floats
+from hindsight.features.moment import Moment, highest_first
+from hindsight.types import Floats, Ints
 
 GROUP = "text relevance"
-NEEDS = ("bm25", "cosine", "maxsim_idf")
-NAMES = (
-    "bm25_before",
-    "bm25_after",
-    "bm25_before2",
-    "bm25_after2",
-    "cosine_before",
-    "cosine_after",
-    "cosine_before2",
-    "cosine_after2",
-    "maxsim_before",
-    "maxsim_after",
-    "cosine_beside",
-    "cosine_before_question",
-    "session_cosine",
-    "session_bm25",
-)
 
 
-def columns(moment: Moment, done: dict[str, Floats]) -> dict[str, Floats]:
-    found = {
-        f"{name}_{side}": moment.shifted(done[source], offset)
-        for name, source, offsets in (("bm25", "bm25", 2), ("cosine", "cosine", 2), ("maxsim", "maxsim_idf", 1))
-        for side, offset in (("before", -1), ("after", 1), ("before2", -2), ("after2", 2))
-        if abs(offset) <= offsets
-    }
-    found["cosine_beside"] = np.maximum(found["cosine_before"], found["cosine_after"])
-    before, inside = moment.before
-    asks = moment.past.cue.view[before, cues.COLUMN["has_question"]] * inside
-    found["cosine_before_question"] = (asks * found["cosine_before"]).astype(np.float32)
-    session = moment.past.session.view[moment.rows]
-    found["session_cosine"] = top_mean(done["cosine"], session)
-    found["session_bm25"] = top_mean(done["bm25"], session)
-    return found
+def _cosine_beside(m: Moment) -> Floats:
+    return np.maximum(m.shifted(m.cosine_z, -1), m.shifted(m.cosine_z, 1))
 
 
-def top_mean(values: Floats, group: np.ndarray, top: int = 3) -> Floats:
-    """(candidates,) mean of the ``top`` largest values of each candidate's group."""
+def _cosine_before_question(m: Moment) -> Floats:
+    before, inside = m.neighbour(-1)
+    return m.past.cue.view[before, cues.COLUMN["has_question"]] * inside * m.shifted(m.cosine_z, -1)
+
+
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "bm25_before": lambda m: m.shifted(m.bm25_z, -1),
+    "bm25_after": lambda m: m.shifted(m.bm25_z, 1),
+    "bm25_before2": lambda m: m.shifted(m.bm25_z, -2),
+    "bm25_after2": lambda m: m.shifted(m.bm25_z, 2),
+    "cosine_before": lambda m: m.shifted(m.cosine_z, -1),
+    "cosine_after": lambda m: m.shifted(m.cosine_z, 1),
+    "cosine_before2": lambda m: m.shifted(m.cosine_z, -2),
+    "cosine_after2": lambda m: m.shifted(m.cosine_z, 2),
+    "maxsim_before": lambda m: m.shifted(m.maxsim_idf_z, -1),
+    "maxsim_after": lambda m: m.shifted(m.maxsim_idf_z, 1),
+    "cosine_beside": _cosine_beside,
+    "cosine_before_question": _cosine_before_question,
+    "session_cosine": lambda m: top_mean(m.cosine_z, m.past.session.view[m.take], m.cosine_order),
+    "session_bm25": lambda m: top_mean(m.bm25_z, m.past.session.view[m.take], m.bm25_order),
+}
+NAMES = tuple(COLUMNS)
+
+
+def top_mean(values: Floats, group: npt.NDArray[np.integer], order: Ints | None = None, top: int = 3) -> Floats:
+    """(candidates,) mean of the ``top`` largest values of each candidate's group. ``order``: places by falling value."""
     if len(values) == 0:
         return values
-    order = np.lexsort((-values, group))
-    sorted_group = group[order]
-    opens = np.concatenate([[True], sorted_group[1:] != sorted_group[:-1]])
-    number = np.cumsum(opens) - 1  # (candidates,) group number in sorted order
-    place = np.arange(len(values)) - np.flatnonzero(opens)[number]
-    kept = place < top
-    total = np.bincount(number[kept], values[order][kept])
-    mean = np.empty(len(values), np.float32)
-    mean[order] = (total / np.bincount(number[kept]))[number]
-    return mean
+    order = highest_first(values) if order is None else order
+    ranked = group[order]
+    if ranked.max() < 1 << 15:
+        ranked = ranked.astype(np.int16)  # numpy sorts these by radix, which keeps the order within a group
+    order = order[np.argsort(ranked, kind="stable")]
+    ranked = group[order]
+    opens = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    sizes = np.diff(np.append(opens, len(values)))
+    number = np.repeat(np.arange(len(opens)), sizes)  # (candidates,) group's number, in sorted order
+    kept = np.arange(len(values)) - opens[number] < top
+    mean = np.bincount(number[kept], values[order[kept]]) / np.minimum(sizes, top)
+    found = np.empty(len(values), np.float32)
+    found[order] = mean[number]
+    return found

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hindsight.features.moment import Moment
 from hindsight.types import Floats
 
 GROUP = "outcome feedback"
-NAMES = ("accepted", "refused", "mentioned", "mentioned_last", "mentioned_by_assistant", "called", "calls_since", "failed")
 
 
-def columns(moment: Moment) -> dict[str, Floats]:
-    past, rows = moment.past, moment.rows
-    since_mention = np.maximum(moment.query.asked_at - past.mentioned_last.view[rows], 1).astype(np.float32)
-    calls = np.array(past.call_time, np.int64)
-    later = len(calls) - np.searchsorted(calls, past.source.view[rows], side="right")
-    failed = [float(past.memories[row].outcome == "failure") for row in rows.tolist()]
-    return {
-        "accepted": past.accepted.view[rows],
-        "refused": past.refused.view[rows],
-        "mentioned": np.log1p(past.mentioned.view[rows]),
-        "mentioned_last": np.log(since_mention),
-        "mentioned_by_assistant": np.log1p(past.mentioned_by_assistant.view[rows]),
-        "called": np.log1p(past.called.view[rows]),
-        "calls_since": np.log1p(later).astype(np.float32),
-        "failed": np.array(failed, np.float32),
-    }
+def _calls_since(m: Moment) -> Floats:
+    calls = m.past.call_time.view
+    return np.log1p(len(calls) - np.searchsorted(calls, m.past.source.view[m.take], side="right"))
+
+
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    "accepted": lambda m: m.past.accepted.view[m.take],
+    "refused": lambda m: m.past.refused.view[m.take],
+    "mentioned": lambda m: np.log1p(m.past.mentioned.view[m.take]),
+    "mentioned_last": lambda m: np.log(np.maximum(m.query.asked_at - m.past.mentioned_last.view[m.take], 1)),
+    "mentioned_by_assistant": lambda m: np.log1p(m.past.mentioned_by_assistant.view[m.take]),
+    "called": lambda m: np.log1p(m.past.called.view[m.take]),
+    "calls_since": _calls_since,
+    "failed": lambda m: m.past.failed.view[m.take],
+}
+NAMES = tuple(COLUMNS)

@@ -41,7 +41,9 @@ def pool(past: Timeline, query: Query) -> Ints:
 
 def hidden_rows(past: Timeline, hidden: Sequence[int]) -> frozenset[int]:
     """Rows whose last source is one of these positions."""
-    return frozenset(np.flatnonzero(np.isin(past.source.view, list(hidden))).tolist()) if hidden else frozenset()
+    source = past.source.view
+    spans = ((np.searchsorted(source, at), np.searchsorted(source, at, side="right")) for at in hidden)
+    return frozenset(row for first, last in spans for row in range(int(first), int(last)))
 
 
 def moment(past: Timeline, query: Query, hidden: Sequence[int] = ()) -> Moment:

@@ -6,7 +6,6 @@ what has been observed so far: a stage that replays a log calls ``observe`` up t
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,58 +19,7 @@ from hindsight.text import normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
 from hindsight.values import surfaces
 
-
-class Postings:
-    """term -> rows that hold it and how often, appended in row order."""
-
-    def __init__(self) -> None:
-        self._number: dict[str, int] = {}  # of each term, in order of appearance
-        self._rows: list[array[int]] = []
-        self._counts: list[array[float]] = []
-        self._flat, self._start = array("i"), array("q", [0])  # distinct term numbers of each row, row after row
-        self._mass: Floats | None = None
-
-    def add(self, bag: Mapping[str, int]) -> None:
-        """The next row's terms and their counts."""
-        row = len(self._start) - 1
-        for term, count in bag.items():
-            number = self._number.setdefault(term, len(self._rows))
-            if number == len(self._rows):
-                self._rows.append(array("i"))
-                self._counts.append(array("f"))
-            self._rows[number].append(row)
-            self._counts[number].append(count)
-            self._flat.append(number)
-        self._start.append(len(self._flat))
-        self._mass = None
-
-    def get(self, term: str) -> tuple[npt.NDArray[np.int32], Floats]:
-        """(rows, counts), empty for an unknown term. Copies: an array that is exposed cannot grow."""
-        number = self._number.get(term)
-        if number is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.float32)
-        return np.array(self._rows[number], np.int32), np.array(self._counts[number], np.float32)
-
-    def frequency(self, term: str) -> int:
-        number = self._number.get(term)
-        return 0 if number is None else len(self._rows[number])
-
-    def idf(self, term: str) -> float:
-        """Lucene's, never negative: ln(1 + (N - n + .5) / (n + .5)) over the rows so far."""
-        return _idf(len(self._start) - 1, self.frequency(term))
-
-    def idf_mass(self) -> Floats:
-        """(rows,) sum of the idf of each row's distinct terms."""
-        if self._mass is None:
-            weights = np.array([_idf(len(self._start) - 1, len(rows)) for rows in self._rows], np.float64)
-            summed = np.concatenate([[0.0], np.cumsum(weights[np.array(self._flat, np.int32)])])
-            start = np.array(self._start, np.int64)
-            self._mass = (summed[start[1:]] - summed[start[:-1]]).astype(np.float32)
-        return self._mass
-
-
-def _idf(total: int, frequency: int) -> float:
-    return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+_BLOCK = 512  # tokens that are matched at a time: as float32 they fit the second-level cache
 
 
 class Column:
@@ -98,6 +46,73 @@ class Column:
         return self._data[: self.size]
 
 
+class Postings:
+    """term -> rows that hold it and how often, appended in row order."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}  # of each term, in order of appearance
+        self._rows: list[array[int]] = []
+        self._counts: list[array[float]] = []
+        self._frequency = Column(dtype=np.int64)  # rows that hold each term
+        self._flat, self._start = Column(dtype=np.int32), Column(dtype=np.int64)  # distinct terms of each row, row after row
+        self._start.append(0)
+
+    def __len__(self) -> int:
+        """Rows."""
+        return self._start.size - 1
+
+    def add(self, bag: Mapping[str, int]) -> None:
+        """The next row's terms and their counts."""
+        row, numbers = len(self), np.empty(len(bag), np.int32)
+        for place, (term, count) in enumerate(bag.items()):
+            number = self._number.setdefault(term, len(self._rows))
+            if number == len(self._rows):
+                self._rows.append(array("i"))
+                self._counts.append(array("f"))
+                self._frequency.append(0)
+            self._rows[number].append(row)
+            self._counts[number].append(count)
+            numbers[place] = number
+        self._frequency.view[numbers] += 1
+        self._flat.extend(numbers)
+        self._start.append(self._flat.size)
+
+    def get(self, term: str) -> tuple[npt.NDArray[np.int32], Floats]:
+        """(rows, counts), empty for an unknown term. Copies: an array that is exposed cannot grow."""
+        number = self._number.get(term)
+        if number is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+        return np.array(self._rows[number], np.int32), np.array(self._counts[number], np.float32)
+
+    def frequency(self, term: str) -> int:
+        number = self._number.get(term)
+        return 0 if number is None else len(self._rows[number])
+
+    def idf(self, term: str) -> float:
+        """Lucene's, never negative: ln(1 + (N - n + .5) / (n + .5)) over the rows so far."""
+        return float(idf(len(self), np.array(self.frequency(term))))
+
+    def idf_mass(self, rows: Ints) -> Floats:
+        """(rows,) sum of the idf of each row's distinct terms."""
+        if len(rows) == 0:
+            return np.zeros(0, np.float32)
+        where, begins = segments(self._start.view, rows)
+        weights = idf(len(self), self._frequency.view[self._flat.view[where]])
+        summed = np.concatenate([[0.0], np.cumsum(weights)])
+        return (summed[np.append(begins[1:], len(where))] - summed[begins]).astype(np.float32)
+
+
+def idf(total: int, frequency: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    return np.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+
+
+def segments(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """(places of all elements of these rows' segments, where each row's begin among them). Row i holds start[i] to start[i + 1]."""
+    lengths = start[rows + 1] - start[rows]
+    begins = np.cumsum(lengths) - lengths
+    return np.repeat(start[rows] - begins, lengths) + np.arange(int(lengths.sum())), begins
+
+
 class Timeline:
     """What is known of one user at one moment."""
 
@@ -120,7 +135,9 @@ class Timeline:
         self.mentioned, self.mentioned_by_assistant = Column(), Column()  # later turns that share an entity
         self.mentioned_last = Column(dtype=np.int64)
         self.called = Column()  # later tool calls with a value that the row holds
-        self.call_time = array("q")  # positions of tool calls so far
+        self.failed = Column()  # 1 where the outcome is failure
+        self.call_time = Column(dtype=np.int64)  # positions of tool calls so far
+        self.row_of: dict[str, int] = {}  # by memory_id
         self.sessions: dict[str, int] = {}
         self.speakers: dict[str, int] = {}
         self.entities: list[frozenset[str]] = []
@@ -129,7 +146,6 @@ class Timeline:
         self.tokens: Column | None = None  # int8 (tokens, token dimension) of all rows, one after another
         self.token_start = Column(dtype=np.int64)  # each row's first token; one more at the end
         self.token_start.append(0)
-        self._unpacked: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -159,11 +175,13 @@ class Timeline:
         session = self.sessions.setdefault(memory.session, len(self.sessions))
         same = row > 0 and self.session.view[-1] == session
         self.memories.append(memory)
+        self.row_of[memory.memory_id] = row
         self.length.append(float(sum(bag.values())))
         self.source.append(memory.sources[-1])
         self.session.append(session)
         self.speaker.append(self.speakers.setdefault(memory.speaker, len(self.speakers)))
         self.by_user.append(float(memory.role == "user"))
+        self.failed.append(float(memory.outcome == "failure"))
         self.place.append(self.place.view[-1] + 1 if same else 0)
         flags = cues.flags(said)
         self.cue.append(flags)
@@ -192,7 +210,6 @@ class Timeline:
             self.tokens = Column(tokens.shape[1], np.int8)
         self.tokens.extend(tokens)
         self.token_start.append(self.tokens.size)
-        self._unpacked = None
 
     def _note_entities(self, row: int, found: frozenset[str], memory: Memory) -> None:
         earlier = {other for entity in found for other in self._with_entity[entity]}
@@ -229,18 +246,30 @@ class Timeline:
             found.update(row for row in rows if form in self.plain[row])
         return sorted(found)
 
-    def token_vectors(self, rows: Ints) -> tuple[Floats, Ints]:
-        """Rows' token vectors times 127, float32 (tokens, token dimension), and where each row's segment starts."""
-        assert self.tokens is not None
-        starts = self.token_start.view
-        if len(rows) == len(self.memories):
-            if self._unpacked is None:
-                self._unpacked = self.tokens.view.astype(np.float32)
-            return self._unpacked, starts[:-1]
-        lengths = starts[rows + 1] - starts[rows]
-        begins = np.cumsum(lengths) - lengths
-        where = np.repeat(starts[rows] - begins, lengths) + np.arange(int(lengths.sum()))
-        return self.tokens.view[where].astype(np.float32), begins
+    def best_matches(self, rows: Ints, tokens: npt.NDArray[np.int8]) -> Floats:
+        """(rows, tokens) the largest product of each token with a row's own tokens.
+
+        A few rows at a time, as int8 until they are used: what is unpacked stays in the processor's cache, and nothing of it
+        has to be kept (float32 would be four times what is stored).
+        """
+        best = np.zeros((len(rows), len(tokens)), np.float32)
+        if self.tokens is None or best.size == 0:
+            return best
+        query = np.ascontiguousarray((tokens.astype(np.float32) / np.float32(127 * 127)).T)  # (token dimension, tokens)
+        start, stored = self.token_start.view, self.tokens.view
+        ends = np.cumsum(start[rows + 1] - start[rows])
+        bounds = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]) + _BLOCK, _BLOCK))
+        bounds = np.unique(np.concatenate([[0], bounds, [len(rows)]]))
+        for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
+            some = rows[first:last]
+            if some[-1] - some[0] == last - first - 1:  # a run
+                begins = start[some] - start[some[0]]
+                part = stored[start[some[0]] : start[some[-1] + 1]]
+            else:
+                where, begins = segments(start, some)
+                part = stored[where]
+            np.maximum.reduceat(part.astype(np.float32) @ query, begins, axis=0, out=best[first:last])
+        return best
 
 
 def _is_han(text: str) -> bool:

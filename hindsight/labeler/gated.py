@@ -78,7 +78,7 @@ class Gated:
     def _teacher(self, known: Moment, labelled: Labelled, future: Turn) -> tuple[Floats, float]:
         """(candidates,) the teacher's score, and the best novelty."""
         past = known.past
-        window, tokens = known.bm25(known.query_terms, window=True), known.maxsim(known.encoded)[1]
+        window, tokens = known.bm25_window, known.maxsim_query[1]
         asks = np.float32(1.5) * (zscore(window) + zscore(tokens))
         if self.future == "hidden":
             return asks * np.float32(2 / 1.5), 0.0

@@ -78,7 +78,7 @@ def test_bm25_by_a_loop(rows, hidden):
     spans = [window(past, row, frozenset()) for row in range(60)]
     for around in (False, True):
         lengths = [sum(sum(bags[r].values()) for r in (spans[row] if around else [row])) for row in range(60)]
-        found = moment.bm25(moment.query_terms, window=around)
+        found = moment.bm25_window if around else moment.bm25(moment.query_terms)
         for i, row in enumerate(moment.rows.tolist()):
             own = window(past, row, hidden) if around else [row]
             length, wanted = sum(sum(bags[r].values()) for r in own), 0.0
@@ -107,7 +107,7 @@ def test_coverage_and_news_by_a_loop(rows, hidden):
     known = [t for t in moment.query_terms if past.postings.frequency(t)]
     mass = sum(past.postings.idf(t) for t in known)
     for around in (False, True):
-        found = moment.coverage(moment.query_terms, window=around)
+        found = moment.coverage(window=around)
         for i, row in enumerate(moment.rows.tolist()):
             held = set().union(*(bags[r] for r in (window(past, row, hidden) if around else [row])))
             assert found[i] == pytest.approx(sum(past.postings.idf(t) for t in known if t in held) / mass, abs=1e-5)
@@ -122,11 +122,12 @@ def test_cosine_of_the_window_is_that_of_the_sum_of_vectors(rows, hidden):
     past = past_of(turns(60), Dense())
     moment = Moment(past, ASK, rows, hidden)
     vector = moment.encoded.pooled
-    found = moment.cosine_window(vector)
+    found = moment.cosine_window
     for i, row in enumerate(moment.rows.tolist()):
         total = past.pooled.view[window(past, row, hidden)].sum(axis=0)
         assert found[i] == pytest.approx(float(total @ vector / np.linalg.norm(total)), abs=1e-4)
-    assert np.allclose(moment.cosine(vector), past.pooled.view[moment.rows] @ vector, atol=1e-6)
+    for cosine in (moment.cosine(vector), moment.cosine_query):
+        assert np.allclose(cosine, past.pooled.view[moment.rows] @ vector, atol=1e-6)
 
 
 @pytest.mark.parametrize("rows", ROWS)
