@@ -8,7 +8,7 @@ most recent session that holds it (crediting all carriers, or a longer future, w
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,8 +17,9 @@ import numpy as np
 from hindsight.features import cues
 from hindsight.features.replay import pool, replay
 from hindsight.features.timeline import Timeline
-from hindsight.miner.wording import said, worded
-from hindsight.types import Encoder, Ints, Labelled, Memory, Query, Turn, Use, opaque
+from hindsight.labeler.moments import moments
+from hindsight.miner.wording import said
+from hindsight.types import Encoder, Ints, Labelled, Memory, Turn, Use
 from hindsight.values import leaves, surfaces
 
 Evidence = list[tuple[int, float, str]]  # (row, gain, the value)
@@ -65,35 +66,6 @@ class Values:
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Every use counts the same."""
         return [replace(one, weight=1.0) for one in labelled]
-
-
-def moments(turns: Sequence[Turn], user_id: str, context: int) -> Iterator[tuple[int, Query]]:
-    """(place in ``turns``, query) of every assistant turn that answers something in its session."""
-    opened = 0
-    for place, turn in enumerate(turns):
-        if place and turns[place - 1].session != turn.session:
-            opened = place
-        if turn.role != "assistant" or opened == place:
-            continue
-        seen = turns[max(opened, place - context) : place]
-        yield (
-            place,
-            Query(
-                query_id=opaque("act", user_id, turn.position),
-                user_id=user_id,
-                dialogue_id="",
-                text=_transcript(seen),
-                asked_at=turn.position,
-                goal=_transcript(turns[opened:place]),
-                time=turn.time,
-                context=tuple(t.position for t in seen),
-            ),
-        )
-
-
-def _transcript(turns: Sequence[Turn]) -> str:
-    """A line a turn, ``Speaker: text``: what each one's memory says, so that its vectors are known already."""
-    return "\n".join(" ".join(line.split()) for turn in turns if (line := worded(turn, said(turn.text))))
 
 
 def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> tuple[str, Evidence]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from hindsight.labeler.values import moments
+from hindsight.labeler.moments import moments
 from hindsight.logs.sgd_histories import Annotated, SGDHistories
 from hindsight.suite.bundled import FOLDER, GOLD, Split, events
 from hindsight.suite.past import Prefix, at_least_one
