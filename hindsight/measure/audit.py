@@ -1,0 +1,99 @@
+"""A labeler against gold: do the memories that it credits deserve it? Each query is judged over its whole pool.
+
+A memory that the labeler does not name has gain 0. AUC, nDCG@10 and ``gain_on_gold`` (the share of a query's gain that lies on
+gold: what the loss is taught) are means over queries, with intervals clustered by user. Precision, recall and F1 are of "gain >=
+threshold" over all pairs, the threshold chosen on one half of the users and used on the other; None where a half has no gold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hindsight.measure.calibration import auc, held_out_decision
+from hindsight.measure.ranking import measure, parse
+from hindsight.measure.significance import interval, resampled_means
+from hindsight.types import Labelled
+
+NDCG = parse(["ndcg@10"])
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One query: the gain and the truth of every memory of its pool, and the measures of the one by the other."""
+
+    user_id: str
+    kind: str
+    gain: npt.NDArray[np.float64]
+    truth: npt.NDArray[np.bool_]
+    values: Mapping[str, float]
+
+
+def audit(
+    labelled: Sequence[Labelled], gold: Mapping[str, AbstractSet[str]], pools: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """``gold``: query_id -> ids of the memories really used; ``pools``: query_id -> ids of all that could have been credited.
+
+    Returns ``n``, ``skipped`` (reason -> queries), ``notes`` and ``by``: kind of query, and ``all`` -> its numbers.
+    """
+    skipped, notes, rows = Counter[str](), Counter[str](), list[Row]()
+    for one in labelled:
+        row = _row(one, gold.get(one.query.query_id, frozenset()), pools.get(one.query.query_id, ()), notes)
+        if isinstance(row, str):
+            skipped[row] += 1
+        else:
+            rows.append(row)
+    kinds = [ALL, *sorted({row.kind for row in rows})] if rows else []
+    by = {kind: _numbers([row for row in rows if kind in (ALL, row.kind)]) for kind in kinds}
+    return {"n": len(rows), "skipped": dict(sorted(skipped.items())), "notes": dict(sorted(notes.items())), "by": by}
+
+
+def _row(one: Labelled, gold: AbstractSet[str], pool: Sequence[str], notes: Counter[str]) -> Row | str:
+    if not gold:
+        return "no gold"
+    ids = sorted(set(pool))  # equal gains go by id
+    gains = {use.memory_id: use.gain for use in one.uses}
+    if strange := len(gains.keys() - set(ids)):
+        notes["credited memory outside the pool"] += strange
+    if lost := len(gold - set(ids)):
+        notes["used memory outside the pool"] += lost
+    gain, truth = np.array([gains.get(name, 0.0) for name in ids]), np.array([name in gold for name in ids], bool)
+    if not truth.any():
+        return "no gold in the pool"
+    if truth.all():
+        return "nothing but gold in the pool"
+    order = np.argsort(-gain, kind="stable")
+    total = float(gain.sum())
+    values = {"auc": auc(gain, truth), "gain_on_gold": float(gain[truth].sum()) / total if total else 0.0}
+    values |= measure(NDCG, [ids[place] for place in order], gold & set(ids))
+    return Row(one.query.user_id, one.kind, gain, truth, values)
+
+
+def _numbers(rows: Sequence[Row]) -> dict[str, Any]:
+    users = [row.user_id for row in rows]
+    found: dict[str, Any] = {"n": len(rows), "users": len(set(users))}
+    columns = np.array([list(row.values.values()) for row in rows])
+    draws = resampled_means(columns, users)
+    for place, name in enumerate(rows[0].values):
+        around = interval(draws[:, place], float(columns[:, place].mean()), found["users"])
+        found[name] = {"mean": around.mean, "low": around.low, "high": around.high}
+    return found | _decision(rows)
+
+
+def _decision(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Ids of users are hashes, so every other one of them is a fair half."""
+    first = set(sorted({row.user_id for row in rows})[::2])
+    marks = [row.user_id in first for row in rows]
+    for half in (True, False):
+        if half not in marks:
+            return dict.fromkeys(("threshold", "precision", "recall", "f1"))
+    gain, truth = np.concatenate([row.gain for row in rows]), np.concatenate([row.truth for row in rows])
+    chosen_on = np.repeat(marks, [len(row.gain) for row in rows])
+    return asdict(held_out_decision(gain, truth, chosen_on))
