@@ -21,10 +21,11 @@ class NativeReader:
 
     def read(self, path: Path, count: Count) -> Iterator[Dialogue]:
         """A file, or a folder's ``*.jsonl``, ``*.jsonl.gz``, ``*.json`` by name. Raises DataError if none is kept."""
-        yield from read_jsonl(path, count, _dialogue, WANTED)
+        yield from read_jsonl(path, count, parse, WANTED)
 
 
-def _dialogue(record: dict[str, Any], place: str, count: Count) -> Record | str:
+def parse(record: dict[str, Any], place: str, count: Count) -> Record | str:
+    """A decoded record -> the dialogue, or why it cannot be kept."""
     name, user, lines = name_of(record.get("dialogue_id")), name_of(record.get("user_id")), record.get("turns")
     if not isinstance(lines, list):
         return 'no list "turns"'

@@ -33,7 +33,7 @@ class OpenAIReader:
 
         A conversation without an id gets one from its words; one that names no user is a user of its own (noted).
         """
-        yield from read_jsonl(path, count, _dialogue, WANTED)
+        yield from read_jsonl(path, count, parse, WANTED)
 
 
 def outcome_of(result: str) -> Outcome:
@@ -57,7 +57,8 @@ def outcome_of(result: str) -> Outcome:
     return "success" if any(one is True for one in said) or status in ("ok", "success", "succeeded") or known else "unknown"
 
 
-def _dialogue(record: dict[str, Any], place: str, count: Count) -> Record | str:
+def parse(record: dict[str, Any], place: str, count: Count) -> Record | str:
+    """A decoded record -> the dialogue, or why it cannot be kept."""
     messages = record.get("messages")
     if not isinstance(messages, list):
         return 'no list "messages"'

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -90,37 +90,46 @@ def trace_of(*parts: object) -> bytes:
     return bytes.fromhex(opaque(*parts))
 
 
-def read_jsonl(
-    path: Path, count: Count, parse: Callable[[dict[str, Any], str, Count], Record | str], wanted: str
+Parse = Callable[[dict[str, Any], str, Count], Record | str]  # (record, place, count) -> a Record, or why there is none
+
+
+def read_jsonl(path: Path, count: Count, parse: Parse, wanted: str) -> Iterator[Dialogue]:
+    """Dialogues of a file or folder, one a line. Raises DataError where none is kept."""
+
+    def lines(tally: Count) -> Iterator[tuple[str, dict[str, Any]]]:
+        for file in files:
+            for number, line in read_json_lines(file, tally):
+                yield f"{file.name}:{number}", line
+
+    files = files_of(path, LINES)
+    return at_least_one(read_records(lines, count, parse), path, count, wanted)
+
+
+def read_records(
+    lines: Callable[[Count], Iterable[tuple[str, dict[str, Any]]]], count: Count, parse: Parse
 ) -> Iterator[Dialogue]:
-    """Dialogues of a file or folder, one a line. ``parse(record, place, count)`` gives a Record, or why there is none.
+    """``lines``: begins the log anew and gives (place, record); what it cannot give, it counts.
 
     Reads twice: an export that is read again, or that goes on in a later line, must count once, and only the whole log
     tells which line is the longest. The first pass keeps 8 bytes a turn.
     """
 
     def records(tally: Count, again: dict[str, str]) -> Iterator[tuple[str, Record]]:
-        for file in files:
-            for number, line in read_json_lines(file, tally):
-                place = f"{file.name}:{number}"
-                try:
-                    one = again.get(place) or parse(line, place, tally)
-                except RecursionError:
-                    one = "record is nested too deep"
-                if isinstance(one, str):
-                    tally.skip(one, place)
-                else:
-                    tally.keep()
-                    yield place, one
+        for place, line in lines(tally):
+            try:
+                one = again.get(place) or parse(line, place, tally)
+            except RecursionError:
+                one = "record is nested too deep"
+            if isinstance(one, str):
+                tally.skip(one, place)
+            else:
+                tally.keep()
+                yield place, one
 
-    def kept() -> Iterator[Dialogue]:
-        first = enumerate(records(Count(), {}))
-        again = _again([(one.key, one.trace, -number, place) for number, (place, one) in first])
-        for _, one in records(count, again):
-            yield one.dialogue
-
-    files = files_of(path, LINES)
-    return at_least_one(kept(), path, count, wanted)
+    first = enumerate(records(Count(), {}))
+    again = _again([(one.key, one.trace, -number, place) for number, (place, one) in first])
+    for _, one in records(count, again):
+        yield one.dialogue
 
 
 def _again(lines: list[tuple[str, bytes, int, str]]) -> dict[str, str]:
