@@ -21,7 +21,8 @@ from hindsight.retrieval.order import best, is_in
 from hindsight.text import terms
 from hindsight.types import ConfigError, Ints, Query
 
-# Channel -> its share of the limit, in the order in which they choose. A channel takes its best rows that none before it took.
+# Channel -> its share of the limit, in the order in which they choose. A channel takes its best rows that none before it took;
+# what is left then (a query without a goal, say) is filled from all channels in turn.
 SHARES = {
     "recent": 0.2,
     "session": 0.05,
@@ -60,8 +61,11 @@ class Candidates:
         if len(pool) <= self.config.limit:
             return pool
         chosen = np.zeros(len(past), bool)
-        for name, ranking in self.channels(past, query, pool).items():
-            chosen[_first(ranking, chosen, self.quotas[name])] = True
+        channels = self.channels(past, query, pool)
+        for name, ranking in channels.items():
+            chosen[ranking[~chosen[ranking]][: self.quotas[name]]] = True
+        rest = _in_turn([ranking[~chosen[ranking]] for ranking in channels.values()])
+        chosen[rest[: self.config.limit - int(chosen.sum())]] = True
         return np.flatnonzero(chosen)
 
     def channels(self, past: Timeline, query: Query, pool: Ints) -> dict[str, Ints]:
@@ -101,8 +105,12 @@ def _quotas(limit: int) -> dict[str, int]:
     return found
 
 
-def _first(ranking: Ints, chosen: np.ndarray, quota: int) -> Ints:
-    return ranking[~chosen[ranking]][:quota]
+def _in_turn(rankings: Sequence[Ints]) -> Ints:
+    """The first of each, then the second of each, and so on; none twice."""
+    rank = np.concatenate([np.arange(len(ranking)) for ranking in rankings])
+    rows = np.concatenate(rankings)[np.argsort(rank, kind="stable")]
+    _, first = np.unique(rows, return_index=True)
+    return rows[np.sort(first)]
 
 
 def _matching(past: Timeline, lexical: Lexical, pool: Ints, words: Sequence[str], k: int) -> Ints:
@@ -147,7 +155,4 @@ def _sharing(past: Timeline, pool: Ints, entities: frozenset[str], k: int) -> In
 def _typed(past: Timeline, pool: Ints, k: int) -> Ints:
     """The newest rows that hold a value of a kind (a date, a clock time, money, a number, a name), kinds in turn."""
     flags = [past.cue.view[pool, cues.COLUMN[name]] > 0 for name in _TYPES] + [past.entity_count.view[pool] > 0]
-    newest = [pool[flag][::-1][:k].tolist() for flag in flags]
-    longest = max(map(len, newest))
-    in_turn = (rows[i] for i in range(longest) for rows in newest if i < len(rows))
-    return np.array(list(dict.fromkeys(in_turn))[:k], np.int64)
+    return _in_turn([pool[flag][::-1][:k] for flag in flags])[:k]
