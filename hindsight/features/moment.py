@@ -331,6 +331,19 @@ class Moment:
         return highest_first(self.cosine_query)
 
 
+def match_together(moments: Sequence[Moment]) -> None:
+    """Late interaction of several queries over one past in one pass, which costs half of what each alone would."""
+    asked = [one for one in moments if len(one.rows)]
+    if not asked:
+        return
+    low, high = min(int(one.rows[0]) for one in asked), max(int(one.rows[-1]) for one in asked) + 1
+    tokens = np.concatenate([one.encoded.tokens for one in asked])
+    best = asked[0].past.best_matches(np.arange(low, high, dtype=np.int64), tokens)
+    ends = np.cumsum([len(one.encoded.tokens) for one in asked])
+    for one, end in zip(asked, ends.tolist()):
+        one.query_matches = best[one.rows - low, end - len(one.encoded.tokens) : end]
+
+
 def _run(places: Ints) -> slice | Ints:
     """As a slice where they follow one another: indexing by it copies nothing."""
     if len(places) and places[-1] - places[0] == len(places) - 1:

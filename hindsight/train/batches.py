@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hindsight.features import matrix
-from hindsight.features.moment import Moment
+from hindsight.features.moment import Moment, match_together
 from hindsight.features.replay import moment, replay
 from hindsight.types import Encoder, Floats, Ints, Labelled, Memory, Turn
 
 WHOLE = 200  # pools up to this size are kept whole
 HARD = RANDOM = 64
+_TOGETHER = 8  # queries of one moment whose late interaction is computed in one pass
 _HARD_BY = ("bm25", "bm25_window", "cosine", "cosine_window")
 
 
@@ -37,24 +39,40 @@ def listed(
     """One user's queries, in the order given. Candidates: the labelled, the hardest for a plain ranking, the newest in *act*,
     and random ones; small pools whole. Queries whose uses all lie outside the pool are left out."""
     encoder.encode([one.query.text for one in labelled])
+    at: dict[int, list[int]] = defaultdict(list)  # moment -> places of the queries that are asked then
+    for place, one in enumerate(labelled):
+        at[one.query.asked_at].append(place)
+    positions = sorted(at)
     made: dict[int, Listed] = {}
-    for place, past in replay(turns, memories, encoder, [one.query.asked_at for one in labelled]):
-        one = labelled[place]
-        known = moment(past, one.query, one.hidden)
-        gains = {use.memory_id: use.gain for use in one.uses}
-        row_of = {past.memories[row].memory_id: i for i, row in enumerate(known.rows.tolist())}
-        gain = np.zeros(len(known.rows), np.float32)
-        for memory_id, value in gains.items():
-            if memory_id in row_of:
-                gain[row_of[memory_id]] = value
-        if gain.sum() <= 0:
-            continue
-        features = matrix.compute(known, columns)
-        chosen = _chosen(known, one, {row_of[m] for m in gains if m in row_of})
-        made[place] = Listed(
-            one.query.query_id, one.query.user_id, one.kind, features[chosen].astype(np.float16), gain[chosen], one.quality
-        )
+    for number, past in replay(turns, memories, encoder, positions):
+        places = at[positions[number]]
+        for start in range(0, len(places), _TOGETHER):
+            known = {
+                place: moment(past, labelled[place].query, labelled[place].hidden) for place in places[start:][:_TOGETHER]
+            }
+            match_together(list(known.values()))
+            for place, one in known.items():
+                if (found := _list(one, labelled[place], columns)) is not None:
+                    made[place] = found
     return [made[place] for place in sorted(made)]
+
+
+def _list(known: Moment, one: Labelled, columns: Sequence[str]) -> Listed | None:
+    """None where all uses lie outside the pool."""
+    gain, labelled = np.zeros(len(known.rows), np.float32), set[int]()
+    for use in one.uses:
+        row = known.past.row_of.get(use.memory_id, -1)
+        place = int(np.searchsorted(known.rows, row))
+        if place < len(gain) and known.rows[place] == row:
+            gain[place] = use.gain
+            labelled.add(place)
+    if gain.sum() <= 0:
+        return None
+    features = matrix.compute(known, columns)
+    chosen = _chosen(known, one, labelled)
+    return Listed(
+        one.query.query_id, one.query.user_id, one.kind, features[chosen].astype(np.float16), gain[chosen], one.quality
+    )
 
 
 def _chosen(known: Moment, one: Labelled, labelled: set[int]) -> Ints:
