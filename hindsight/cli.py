@@ -11,10 +11,9 @@ from typing import Any
 from hindsight import stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
-from hindsight.report import audit as audit_report
 from hindsight.stages import Facts, Run
 from hindsight.train.learn import Encoding
-from hindsight.types import ConfigError, Count, HindsightError
+from hindsight.types import ConfigError, HindsightError
 
 BUNDLED = Path(__file__).resolve().parent.parent / "data" / "bundled"
 HELP = f"""usage: hindsight STAGE [key=value ...]
@@ -22,7 +21,7 @@ HELP = f"""usage: hindsight STAGE [key=value ...]
 stages
   mine     logs -> memories                      logs.path=FILE_OR_DIR [logs=openai] [miner=episodes]
   label    memories -> labelled queries          [labeler=values]
-  audit    labelled queries against gold         [suite=reuse suite.path=DIR]
+  audit    a labeler against a suite's gold       suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=mlp] [fit.seed=1]
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
   export   a trained scorer -> a folder          to=DIR
@@ -88,8 +87,19 @@ def pipeline(chosen: Settings) -> Path:
     return train(chosen)
 
 
+def suite_of(chosen: Settings) -> Any:
+    """A suite's settings are the suite, but for a user's own logs: those come from ``logs``, judged by this run's labels."""
+    suite = chosen["suite"]
+    if chosen.choices["suite"] != "own":
+        return suite.build()
+    run: Run = chosen["run"]
+    path = Path(suite.path if str(suite.path) != "." else chosen.paths["logs"])
+    labels = None if suite.qrels else stages.read_labels(run.at("mine"), run.at("label"))
+    return replace(suite, path=path, reader=chosen["logs"].build(), labels=labels, share=run.held_out).build()
+
+
 def evaluate(chosen: Settings) -> stages.Judged:
-    suite = chosen["suite"].build()
+    suite = suite_of(chosen)
     paths = [Path(path) for path in chosen.paths["scorer"].split(",") if path]
     recipe = recipe_of(chosen)
     if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
@@ -100,9 +110,8 @@ def evaluate(chosen: Settings) -> stages.Judged:
 
 
 def audit(chosen: Settings) -> None:
-    run: Run = chosen["run"]
-    gold = list(chosen["suite"].build().cases(Count()))
-    audit_report.show(stages.audit(run.at("mine"), run.at("label"), gold, run.at("audit"), Facts(chosen.plain)))
+    suite = suite_of(chosen)
+    stages.audit(suite, suite.path, recipe_of(chosen), chosen["run"], Facts(chosen.plain))
 
 
 def export(chosen: Settings) -> Path:

@@ -29,6 +29,7 @@ from hindsight.labeler.gated import Gated
 from hindsight.labeler.overlap import Overlap
 from hindsight.labeler.values import Values
 from hindsight.logs.beam import BeamReader
+from hindsight.logs.hub import HubReader
 from hindsight.logs.locomo import LoCoMoReader
 from hindsight.logs.longmemeval import LongMemEvalReader
 from hindsight.logs.native import NativeReader
@@ -59,6 +60,7 @@ PARTS: dict[str, dict[str, type]] = {
         "sgd": SGDReader,
         "sgd_histories": SGDHistories,
         "beam": BeamReader,
+        "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
     "labeler": {"gated": Gated, "values": Values, "overlap": Overlap},
@@ -85,6 +87,10 @@ ALWAYS: dict[str, type] = {
 }
 # what people type for a setting that stands elsewhere
 _ALIASES = {"to": "export.to", "system": "system.names", "suite.crossfit": "evaluation.crossfit"}
+# fields that a stage fills in
+_NOT_SETTINGS = {(Own, "reader"), (Own, "labels")}
+# settings that are found elsewhere where they are not given
+_OPTIONAL = {(Own, "path"): ""}
 # groups whose parts read or write a path that is not an option of the part itself
 _PATHS = ("logs", "scorer")
 
@@ -126,12 +132,14 @@ def _defaults(part: type) -> dict[str, Any]:
     """A required field has no default: Hydra's ``???``."""
     found: dict[str, Any] = {}
     for one in dataclasses.fields(part):
+        if (part, one.name) in _NOT_SETTINGS:
+            continue
         if one.default is not dataclasses.MISSING:
             found[one.name] = _plain(one.default)
         elif one.default_factory is not dataclasses.MISSING:
             found[one.name] = _plain(one.default_factory())
         else:
-            found[one.name] = "???"
+            found[one.name] = _OPTIONAL.get((part, one.name), "???")
     return found
 
 

@@ -38,7 +38,9 @@ def demo() -> int:
                 return status
     print("\n== three recalls, and why ==", flush=True)
     recalls()
-    print(f"\ntook {time.perf_counter() - began:.0f} s; tables and plots: runs/eval/demo-ask/report.html, runs/eval/demo-act/report.html")
+    print(
+        f"\ntook {time.perf_counter() - began:.0f} s; tables and plots: runs/eval/demo-ask/report.html, runs/eval/demo-act/report.html"
+    )
     return 0
 
 
@@ -47,7 +49,11 @@ def recalls() -> None:
     encoding = recipe_of(settings("train", [])).encoding
     encoder = encoding.build()
     asked = list(FactRecall().cases(Count()))
-    wanted = [("ask", first(asked, "update")), ("ask", first(asked, "temporal")), ("act", first(list(Reuse().cases(Count())), "call"))]
+    wanted = [
+        ("ask", first(asked, "update")),
+        ("ask", first(asked, "temporal")),
+        ("act", first(list(Reuse().cases(Count())), "call")),
+    ]
     for regime, case in wanted:
         past = Past(recipe_of(settings("train", [])).miner, encoder)
         scorer = scorer_at(Path("runs/demo") / regime).scorer
@@ -66,4 +72,3 @@ def first(cases: list[Case], kind: str) -> Case:
 
 if __name__ == "__main__":
     sys.exit(demo())
-

@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+from hindsight.audit import audit_suite
 from hindsight.crossfit import Recipe, crossfit
 from hindsight.encoder import golden
 from hindsight.encoder.cache import bytes_of
@@ -29,15 +30,16 @@ from hindsight.io import (
 )
 from hindsight.logs.stream import by_user
 from hindsight.measure import table, trec
-from hindsight.measure.audit import audit as audit_labels
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.parallel import each
+from hindsight.report import audit as audit_table
 from hindsight.report import page
 from hindsight.report import table as terminal
 from hindsight.report.recall import show as show_recall
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.scorer.load import Checkpoint, Choice, Origin, load
+from hindsight.suite.own import Labels
 from hindsight.system.build import TRAINED
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
@@ -176,6 +178,13 @@ def label(mined: Path, labeler: Any, encoding: Encoding, out: Path, run: Run, fa
     examples.write(out / EXAMPLES, labelled)
     facts.write(out, "label", {"mine": mined / MANIFEST}, queries=kinds)
     return out
+
+
+def read_labels(mined: Path, labels: Path) -> Labels:
+    """What a labeler found in a user's own logs, as the judgments of suite=own."""
+    read_manifest(labels, "label")
+    memories = [memory for stream in read_mined(mined) for memory in stream.memories]
+    return Labels(memories, list(examples.read(labels / EXAMPLES)))
 
 
 def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
@@ -388,27 +397,20 @@ def recall(mined: Path, scorer: Path, asked: Recall, encoding: Encoding) -> list
     return hits
 
 
-def audit(mined: Path, labels: Path, gold: Sequence[Case], out: Path, facts: Facts) -> Mapping[str, Any]:
-    """A labeler against gold: at the moments that both know, does the label find the memories that were really used?"""
-    read_manifest(labels, "label")
-    out = fresh(out)
-    streams = {stream.user_id: stream for stream in read_mined(mined)}
-    truth: dict[str, set[str]] = {}
-    pools: dict[str, list[str]] = {}
-    at = {(case.query.user_id, case.query.asked_at): case for case in gold}
-    labelled = list(examples.read(labels / EXAMPLES))
-    for one in labelled:
-        case = at.get((one.query.user_id, one.query.asked_at))
-        if case is not None and one.query.user_id in streams:
-            memories = streams[one.query.user_id].memories
-            limit = min((one.query.asked_at, *one.query.context))
-            pools[one.query.query_id] = [m.memory_id for m in memories if m.sources[-1] < limit]
-            wanted = set(case.relevant)
-            truth[one.query.query_id] = {m.memory_id for m in memories if wanted.intersection(m.sources)}
-    found = audit_labels([one for one in labelled if one.query.query_id in truth], truth, pools)
-    write_text(out / METRICS, to_json(found, indent=2) + "\n")
-    facts.write(out, "audit", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, n=len(truth))
-    return found
+def audit(suite: Suite, source: Path, recipe: Recipe, run: Run, facts: Facts) -> Mapping[str, Any]:
+    """A labeler against gold, beside its controls: does the future find the memories that were really used?
+
+    Each question of the suite is labelled with what came next (where the suite has it) or with its answer.
+    """
+    out = fresh(run.at("audit"))
+    count = Count()
+    users = users_of(list(suite.cases(count)))
+    found = audit_suite(users, recipe)
+    report = {"suite": getattr(suite, "name", ""), "data_sha256": sha256_of(source), "skipped": dict(count.skipped), **found}
+    write_text(out / METRICS, to_json(report, indent=2) + "\n")
+    audit_table.show(report)
+    facts.write(out, "audit", {"suite": source})
+    return report
 
 
 def fresh(folder: Path) -> Path:

@@ -193,7 +193,8 @@ class Case:
     """What a suite yields: one query, the user's turns before it, and gold.
 
     ``turns`` is the whole past; cases of one user come in stream order, and their turns are prefixes of one another.
-    ``relevant``: groups of source positions; a memory is relevant if its sources hold any of them.
+    ``relevant``: source positions; a memory is relevant if its sources hold any of them. ``future``: the turn that came next,
+    for auditing labelers: no system sees it.
     """
 
     query: Query
@@ -201,6 +202,7 @@ class Case:
     relevant: tuple[int, ...]
     kind: str = ""
     answers: tuple[str, ...] = ()
+    future: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +295,10 @@ class Labeler(Protocol):
     """Sees the future, and is the only part that does: one user's turns and memories -> labelled training queries."""
 
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]: ...
+
+    def teach(self, known: Any, before: Sequence[Turn], future: Turn) -> Labelled | None:
+        """One query's label: ``known`` is the ``features.moment.Moment`` of its past, ``before`` the turns of its context."""
+        ...
 
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Over all training users: which queries are kept, and what each weighs in the loss."""

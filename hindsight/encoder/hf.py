@@ -91,6 +91,11 @@ class HfEncoder:
         found = {text: self._compact(pooled, rows, pieces) for text, pooled, rows, pieces in self.states(texts)}
         return [found[text] for text in texts]
 
+    @property
+    def tokenizer(self) -> Any:
+        """The model's own, of transformers: what ``pieces`` are ids of."""
+        return self._loaded[0]
+
     def states(self, texts: Sequence[str]) -> Iterator[tuple[str, Floats, Floats, Pieces]]:
         """Each distinct text, shortest first within some thousands, before anything is given up to save space:
 
@@ -122,7 +127,7 @@ class HfEncoder:
         """Wordpiece ids a text, and which of them are the text's own: neither special nor of the prefix."""
         # A lone surrogate has no UTF-8 form, which the tokeniser needs.
         whole = [(self.config.prefix + text).encode("utf-8", "replace").decode() for text in texts]
-        tokenizer = self._loaded[0]
+        tokenizer = self.tokenizer
         length = min(self.config.max_length, tokenizer.model_max_length)
         read = tokenizer(
             whole, truncation=True, max_length=length, return_special_tokens_mask=True, return_offsets_mapping=True

@@ -46,6 +46,9 @@ class Column:
         return self._data[: self.size]
 
 
+REQUEST_WORDS = 6  # what is shorter rarely opens a goal
+
+
 class Postings:
     """term -> rows that hold it and how often, appended in row order."""
 
@@ -127,6 +130,7 @@ class Timeline:
         self.speaker = Column(dtype=np.int32)
         self.by_user = Column()  # 1 where the role is user
         self.place = Column()  # rows before it in its session
+        self.request = Column(dtype=np.int64)  # row of the request that opened the goal it belongs to
         self.cue = Column(len(cues.NAMES))
         self.words, self.entity_count = Column(), Column()
         self.pooled = Column(encoder.dimension)
@@ -186,6 +190,7 @@ class Timeline:
         flags = cues.flags(said)
         self.cue.append(flags)
         self.words.append(float(len(said.split())) if not _is_han(said) else len(said) / 2)
+        self.request.append(row if not same or self._asks_anew(row) else self.request.view[-1])
         self._add_vectors(row, pooled, tokens)
         for column in (self.accepted, self.refused, self.mentioned, self.mentioned_by_assistant, self.called):
             column.append(0.0)
@@ -195,6 +200,15 @@ class Timeline:
             self.refused.view[row - 1] = flags[cues.COLUMN["refuses"]]
         self._note_entities(row, cues.entities(said), memory)
         self.plain.append(normalise(said))
+
+    def _asks_anew(self, row: int) -> bool:
+        """A user's request of some length that answers no question and confirms nothing: another goal within the session."""
+        now, before = self.cue.view[row], self.cue.view[row - 1]
+        flag = cues.COLUMN
+        if not (self.by_user.view[row] and now[flag["requests"]] and self.words.view[row] >= REQUEST_WORDS):
+            return False
+        agrees = row > 1 and self.cue.view[row - 2][flag["confirms"]] and now[flag["acknowledges"]]
+        return bool(before[flag["closes"]] or not (agrees or before[flag["has_question"]]))
 
     def _add_vectors(self, row: int, pooled: Floats, tokens: npt.NDArray[np.int8]) -> None:
         self.pooled.append(pooled)

@@ -60,10 +60,14 @@ class Gated:
                     use = Use(labelled.query.query_id, answer_of[t].memory_id, 1.0, "the turn itself")
                     found.append(replace(labelled, uses=(use,)))
             elif (known := moment(past, labelled.query)) and len(known.rows) >= self.least_pool:
-                found.append(self._taught(known, labelled, turns, futures[t]))
+                found.append(self._taught(known, labelled, futures[t]))
         return found
 
-    def _taught(self, known: Moment, labelled: Labelled, turns: Sequence[Turn], future: Turn) -> Labelled:
+    def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
+        """Any query and its future, such as a question and its answer. ``before`` adds nothing to the query's text."""
+        return self._taught(known, Labelled(known.query, (), "HP"), future) if len(known.rows) else None
+
+    def _taught(self, known: Moment, labelled: Labelled, future: Turn) -> Labelled:
         query_id = labelled.query.query_id
         score, novelty = self._teacher(known, labelled, future)
         order = np.argsort(-score, kind="stable")[: self.listed]

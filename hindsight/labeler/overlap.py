@@ -49,11 +49,12 @@ class Overlap:
         for place, past in replay(turns, memories, encoder, [query.asked_at for _, query in asked]):
             at, query = asked[place]
             known = moment(past, query)
-            if len(known.rows) >= self.least_pool and (one := self._taught(known, futures[place])):
+            if len(known.rows) >= self.least_pool and (one := self.teach(known, (), futures[place])):
                 found.append(replace(one, kind=turns[at].role))
         return found
 
-    def _taught(self, known: Moment, future: Turn) -> Labelled | None:
+    def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
+        """What is novel is so against the query, so ``before`` is not looked at. None: nothing novel stands in the past."""
         asked = known.query_terms
         novel = tuple(term for term in dict.fromkeys(terms(said(future.text))) if term not in asked)
         score = known.bm25(asked if self.future == "hidden" else novel)

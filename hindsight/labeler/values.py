@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from hindsight.features import cues
-from hindsight.features.replay import pool, replay
+from hindsight.features.moment import Moment
+from hindsight.features.replay import moment, replay
 from hindsight.features.timeline import Timeline
 from hindsight.labeler.moments import moments
 from hindsight.miner.wording import said
@@ -46,22 +47,26 @@ class Values:
         found: list[Labelled] = []
         for place, past in replay(turns, memories, encoder, [query.asked_at for _, query in asked]):
             at, query = asked[place]
-            rows = pool(past, query)
-            if len(rows) < self.least_pool:
-                continue
+            known = moment(past, query)
             before = turns[at - len(query.context) : at]
-            kind, evidence = credit(past, rows, before, futures[place])
-            if not evidence:
-                continue
-            if self.future == "hidden":
-                evidence = [(int(rows[-1]), 1.0, "the newest")]
-            best = max(gain for _, gain, _ in evidence)
-            uses = tuple(
-                Use(query.query_id, past.memories[row].memory_id, round(gain / best, 6), value)
-                for row, gain, value in sorted(evidence)
-            )
-            found.append(Labelled(query, uses, kind))
+            if len(known.rows) >= self.least_pool and (one := self.teach(known, before, futures[place])):
+                found.append(one)
         return found
+
+    def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
+        """None where the future shows no use of an earlier value."""
+        past, query = known.past, known.query
+        kind, evidence = credit(past, known.rows, before, future)
+        if not evidence:
+            return None
+        if self.future == "hidden":
+            evidence = [(int(known.rows[-1]), 1.0, "the newest")]
+        best = max(gain for _, gain, _ in evidence)
+        uses = tuple(
+            Use(query.query_id, past.memories[row].memory_id, round(gain / best, 6), value)
+            for row, gain, value in sorted(evidence)
+        )
+        return Labelled(query, uses, kind)
 
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Every use counts the same."""

@@ -1,7 +1,7 @@
 """Value reuse, the heart of *act*: at a tool call or a statement, which earlier turn first gave a value that the turn uses?
 
-Gold comes from SGD's annotation of slots, or of the bundled logs by construction, and is seen here alone. A value that stands in the last three turns, or that nobody
-gave before, asks for no memory. The query is what the last three turns say.
+Gold comes from SGD's annotation of slots, or of the bundled logs by construction, and is seen here alone. A value that stands in
+the last three turns, or that nobody gave before, asks for no memory. The query is what the last three turns say.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Reuse:
             count.keep()
             earlier = any(stream.turns[p].session != stream.turns[at].session for p in relevant)
             kind = f"{row.type}, {'earlier' if earlier else 'same'} session"
-            yield Case(query, Prefix(stream.turns, at + 1), relevant, kind, tuple(row.answers))
+            yield Case(query, Prefix(stream.turns, at + 1), relevant, kind, tuple(row.answers), stream.turns[at + 1])
 
 
 def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], count: Count) -> Iterator[Case]:
@@ -98,9 +98,8 @@ def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], c
             count.keep()
             kind = "call" if given[place].call else "reply"
             earlier = any(turns[p].session != turns[place].session for p in gold)
-            yield Case(
-                query, Prefix(turns, place), tuple(sorted(gold)), f"{kind}, {'earlier' if earlier else 'same'} session"
-            )
+            kind += ", earlier session" if earlier else ", same session"
+            yield Case(query, Prefix(turns, place), tuple(sorted(gold)), kind, future=turns[place])
 
 
 def _gold(

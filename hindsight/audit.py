@@ -1,0 +1,66 @@
+"""Labels of a suite's own questions against its gold, for a labeler and its controls."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hindsight.crossfit import Recipe, mined
+from hindsight.features.replay import moment, replay
+from hindsight.measure.audit import audit
+from hindsight.parallel import each
+from hindsight.train.learn import built
+from hindsight.types import Case, Labelled, Mined, Turn
+
+FUTURES = ("real", "shuffled", "hidden")
+# future -> labels; query -> relevant memories; query -> pool
+Audited = tuple[dict[str, list[Labelled]], dict[str, set[str]], dict[str, list[str]]]
+
+
+def audit_suite(users: Sequence[Sequence[Case]], recipe: Recipe) -> dict[str, Any]:
+    """``futures``: future -> what measure/audit.py says of the labels that it gives."""
+    labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
+    gold: dict[str, set[str]] = {}
+    pools: dict[str, list[str]] = {}
+    work = list(zip(mined(recipe.miner, users), users))
+    for labels, truth, pool in each(partial(_user, recipe), work, recipe.jobs, "audit"):
+        for name in FUTURES:
+            labelled[name] += labels[name]
+        gold |= truth
+        pools |= pool
+    return {"futures": {name: audit(labelled[name], gold, pools) for name in FUTURES}}
+
+
+def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case]]) -> Audited:
+    stream, cases = work
+    encoder = built(recipe.encoding)
+    futures = [case.future or _told(case) for case in cases]
+    labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
+    gold: dict[str, set[str]] = {}
+    pools: dict[str, list[str]] = {}
+    order = list(range(len(cases)))
+    random.Random(stream.user_id).shuffle(order)
+    for place, past in replay(stream.turns, stream.memories, encoder, [case.query.asked_at for case in cases]):
+        case = cases[place]
+        known = moment(past, case.query)
+        pool = [past.memories[row] for row in known.rows.tolist()]
+        wanted = set(case.relevant)
+        gold[case.query.query_id] = {m.memory_id for m in pool if wanted.intersection(m.sources)}
+        pools[case.query.query_id] = [m.memory_id for m in pool]
+        before = case.turns[len(case.turns) - len(case.query.context) :]
+        for name in FUTURES:
+            future = futures[order[place]] if name == "shuffled" else futures[place]
+            # the labelers' own "shuffled" draws from the log; here the future is drawn from the suite
+            labeler = replace(recipe.labeler, future="hidden" if name == "hidden" else "real")
+            one = labeler.teach(known, before, future)
+            uses = one.uses if one else ()
+            labelled[name].append(Labelled(case.query, uses, case.kind))
+    return labelled, gold, pools
+
+
+def _told(case: Case) -> Turn:
+    """A question's answer as if the assistant had given it."""
+    return Turn(case.query.asked_at, "", "assistant", "assistant", " ".join(case.answers))
