@@ -175,8 +175,13 @@ def test_export_keeps_off_other_folders_and_bad_heads(tmp_path):
     assert not (tmp_path / "bad" / "config.json").exists()
 
 
-def test_an_export_that_was_cut_off_is_no_scorer_and_can_be_done_again(folder):
-    (folder / "config.json").unlink()
+def test_an_export_that_was_cut_off_is_no_scorer_and_can_be_done_again(folder, monkeypatch):
+    def full(path, text):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
+        patch.setattr("hindsight.export.write_text", full)
+        written(folder, Linear())
     with pytest.raises(DataError, match=r"no config\.json"):
         hindsight.load(folder)
     written(folder)

@@ -26,7 +26,7 @@ def drawn(users=8, queries=20, seed=0, sign=1.0):
         features = draw.standard_normal((60, 7)).astype(np.float16)
         chance = 1 / (1 + np.exp(-(sign * SLOPE * 2 * features[:, 0].astype(np.float64) + SHIFT)))
         gain = (draw.random(60) < chance).astype(np.float32)
-        found.append(Listed(f"{query:03}", f"user {query % users}", "HQ", features, gain, 1.0))
+        found.append(Listed(f"{query:03}", f"user {query // 2 % users}", "HQ", features, gain, 1.0))
     return found
 
 

@@ -10,6 +10,7 @@ import torch
 from hindsight.scorer.head import logits
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
+from hindsight.train import loop
 from hindsight.train.batches import Listed
 from hindsight.train.checkpoint import NAME
 from hindsight.train.loop import CollapsedError, Fit, _batches, fit
@@ -42,6 +43,15 @@ def weighted(lists):
 
 def state(head):
     return {name: value.numpy().tobytes() for name, value in head.state_dict().items()}
+
+
+def held_out_loss(head, lists):
+    """Written another way: by numpy, a list at a time, from raw features."""
+    losses = []
+    for one in lists:
+        score = logits(head.contributions(one.features.astype(np.float32)))
+        losses.append(-(one.gain / one.gain.sum() * (score - np.logaddexp.reduce(score))).sum())
+    return np.mean(losses)
 
 
 class StopError(Exception):
@@ -129,6 +139,7 @@ def test_it_stops_early_and_gives_the_best_epoch(tmp_path):
     head = fit(NARROW.build(), weighted(drawn(50)), against, config, tmp_path, rows.append)
     assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
     assert min(rows, key=lambda row: row["loss"])["epoch"] == 0
+    assert held_out_loss(head, against) == pytest.approx(rows[0]["loss"], rel=1e-5)
     more = []
     assert state(fit(NARROW.build(), weighted(drawn(50)), against, config, tmp_path, more.append)) == state(head)
     assert more == []
@@ -249,6 +260,14 @@ def test_every_list_is_read_once_an_epoch_in_an_order_of_its_own():
     assert sorted(first) == sorted(second) == list(range(21))
     assert first != second
     assert len(list(_batches(21, 8, "0:0"))) == 3
+
+
+def test_each_epoch_and_each_seed_has_an_order_of_its_own(monkeypatch):
+    seeds = []
+    monkeypatch.setattr(loop, "_batches", lambda total, size, seed: (seeds.append(seed), _batches(total, size, seed))[1])
+    for seed in (0, 1):
+        fit(NARROW.build(), weighted(drawn(9)), [], Fit(epochs=2, seed=seed))
+    assert len(set(seeds)) == 4
 
 
 def test_little_data_takes_small_steps():
