@@ -78,8 +78,8 @@ def compact(rows: Floats, matrix: Floats, dimension: int, small: bool) -> Floats
     """As the encoder stores it: projected, unit rows; ``small``: through int8. ``dimension`` 0 leaves the rows as they are."""
     if dimension < len(matrix):
         rows = rows @ matrix[:, :dimension]
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
-    return np.rint(rows * 127) / np.float32(127) if small else rows
+        rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)).astype(np.float32)
+    return (np.rint(rows * 127) / 127).astype(np.float32) if small else rows
 
 
 def ndcg(scores: Floats, gold: list[int], cutoff: int = 10) -> float:

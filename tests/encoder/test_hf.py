@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from hindsight.encoder import hf
 from hindsight.encoder.hf import HfEncoder, HfEncoderConfig, batches, find
@@ -229,3 +229,10 @@ def test_batches_hold_each_text_once_within_the_budget(lengths: list[int], budge
     found = list(batches(lengths, budget))
     assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
     assert all(len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget for batch in found)
+
+
+def test_the_shipped_projection_is_orthonormal_and_small():
+    matrix = load_file(hf.DEFAULT_PROJECTION)["components"]
+    assert matrix.shape == (384, 384) and matrix.dtype == np.float16
+    assert np.abs(matrix.T.astype(float) @ matrix - np.eye(384)).max() < 2e-3
+    assert hf.DEFAULT_PROJECTION.stat().st_size < 310_000
