@@ -31,7 +31,7 @@ from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
 from hindsight.io import sha256_of, to_json
 from hindsight.logs.native import NativeReader
-from hindsight.logs.sgd import SGDReader
+from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.miner.turns import Turns
 from hindsight.retrieval.candidates import SHARES, CandidatesConfig
 from hindsight.suite import bundled
@@ -49,14 +49,14 @@ def sessions_of(turns: Sequence[Turn]) -> Sessions:
 
 
 def padding(path: Path | None, cases: Sequence[Case], own: str) -> Iterator[list[Turn]]:
-    """Other users' sessions: of a folder of SGD dialogues, else of the bundled logs; first those of the suite's other users."""
+    """Other users' sessions: of the histories of an SGD split, else of the bundled logs; first those of the suite's other users."""
     for user, asked in groupby(cases, key=lambda case: case.query.user_id):
         if user != own:
             yield from sessions_of(max((case.turns for case in asked), key=len))
     if path is None:
         dialogues = (d for name in bundled.LOGS for d in NativeReader().read(bundled.FOLDER / name, Count()))
     else:
-        dialogues = SGDReader().read(path, Count())
+        dialogues = SGDHistories("concat", 200).read(path, Count())
     for dialogue in dialogues:
         if dialogue.user_id != own:
             yield from sessions_of(dialogue.turns)
