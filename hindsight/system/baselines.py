@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from hindsight.features.moment import Moment
 from hindsight.features.timeline import Timeline
 from hindsight.retrieval.fuse import reciprocal_rank
 from hindsight.retrieval.lexical import Lexical
 from hindsight.retrieval.order import best
 from hindsight.system.past import Past
-from hindsight.text import terms
 from hindsight.types import DataError, Hit, Ints, Query, Turn, opaque
 
 Scores = npt.NDArray[np.floating]
@@ -74,7 +74,7 @@ def bm25(past: Past) -> Plain:
 
 
 def dense(past: Past) -> Plain:
-    """Cosine of query and "Speaker: text"."""
+    """Cosine of query and "Speaker: text"; of a transcript, the mean of its lines' vectors."""
     return Plain("dense", past, _cosine, is_similarity=True)
 
 
@@ -97,8 +97,8 @@ class _Bm25:
     def __call__(self, known: Timeline, rows: Ints, query: Query) -> Scores:
         if known not in self._of:
             self._of[known] = Lexical()
-        return self._of[known].scores(known, terms(query.text))[rows]
+        return self._of[known].scores(known, Moment(known, query, rows).query_terms)[rows]
 
 
 def _cosine(known: Timeline, rows: Ints, query: Query) -> Scores:
-    return known.pooled.view[rows] @ known.encoder.encode([query.text])[0].pooled
+    return Moment(known, query, rows).cosine_query
