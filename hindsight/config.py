@@ -17,6 +17,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -173,13 +174,16 @@ def _sorted_overrides(overrides: Sequence[str]) -> tuple[list[str], list[tuple[s
     choices: list[str] = []
     values: list[tuple[str, Any]] = []
     problems: list[str] = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
+    for given in overrides:
+        key, equals, value = given.partition("=")
         text = f"{_ALIASES.get(key, key)}{equals}{value}"
         try:
             one = OverridesParser.create().parse_override(text)
         except HydraException as error:
-            problems.append(f"{text!r}: {_first_line(error)}; wanted key=value")
+            problems.append(f"{given!r}: {_first_line(error)}; wanted key=value")
+            continue
+        if wrong := _not_plain(one):
+            problems.append(f"{given!r}: {wrong}; wanted key=value")
             continue
         key = str(one.key_or_group)
         if key in PARTS or key == "experiment":
@@ -193,6 +197,13 @@ def _sorted_overrides(overrides: Sequence[str]) -> tuple[list[str], list[tuple[s
     return choices, values, problems
 
 
+def _not_plain(one: Override) -> str:
+    """What of Hydra's grammar has no meaning here: there is no sweep, and the keys are those of the dataclasses."""
+    if one.is_sweep_override():
+        return "several values (in a list: [a,b]; a comma in a text: quoted)"
+    return "" if one.type == OverrideType.CHANGE and one.package is None else "adds, deletes or moves a key"
+
+
 def _set(config: DictConfig, key: str, value: Any) -> list[str]:
     if not key:
         return ["an override without a key; wanted key=value"]
@@ -200,7 +211,7 @@ def _set(config: DictConfig, key: str, value: Any) -> list[str]:
     node: Any = config
     for part in parents:
         node = node[part] if isinstance(node, DictConfig) and part in node else None
-    if not isinstance(node, DictConfig) or last not in node or not parents:
+    if not isinstance(node, DictConfig) or last not in node.keys() or not parents:  # noqa: SIM118 (a missing value is not "in")
         known = [f"{group}.{name}" for group in config for name in cast("DictConfig", config[group])]
         near = difflib.get_close_matches(key, known, 3, 0.5)
         return [f"{key}: no such setting" + (f"; did you mean {' or '.join(near)}?" if near else "")]
@@ -211,18 +222,28 @@ def _set(config: DictConfig, key: str, value: Any) -> list[str]:
 def _checked(config: DictConfig, chosen: Mapping[str, str], problems: list[str]) -> Settings:
     parts: dict[str, Any] = {}
     paths: dict[str, str] = {}
-    plain = cast("dict[str, dict[str, Any]]", OmegaConf.to_container(config))
-    for group, values in plain.items():
+    plain: dict[str, dict[str, Any]] = {}
+    for group in map(str, config):
         part = PARTS[group][chosen[group]] if group in chosen else ALWAYS[group]
+        try:
+            values = cast("dict[str, Any]", OmegaConf.to_container(config[group], resolve=True))
+        except OmegaConfBaseException as error:
+            problems.append(f"{group}: {_first_line(error)}")
+            continue
+        plain[group] = values
         if group in _PATHS:
-            paths[group] = str(values.get("path") or "")
+            paths[group] = _path(values["path"])
             values = {name: value for name, value in values.items() if name != "path"}
         missing = [name for name, value in values.items() if value == "???"]
         problems += [f"{group}.{name}: missing; give {group}.{name}=..." for name in missing]
+        no_numbers = [name for name, value in values.items() if isinstance(value, bool) and _is_number(part, name)]
+        problems += [f"{group}.{name}: got {values[name]}; Input should be a number" for name in no_numbers]
         if missing:
             continue
         try:
             parts[group] = TypeAdapter(part).validate_python(values)
+            if group == "scorer":
+                parts[group].build()  # knows its features: an unknown one is told now, not after an hour of labelling
         except (ValidationError, ConfigError) as error:
             problems += _told(group, error)
     if problems:
@@ -230,10 +251,23 @@ def _checked(config: DictConfig, chosen: Mapping[str, str], problems: list[str])
     return Settings(parts, paths, chosen, plain | {"choices": dict(chosen)})
 
 
+def _path(value: Any) -> str:
+    """As given; several, of a scorer's seeds, with commas between."""
+    return ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value or "")
+
+
+def _is_number(part: type, name: str) -> bool:
+    """Pydantic would take ``true`` for 1."""
+    default = _defaults(part)[name]
+    return isinstance(default, int | float) and not isinstance(default, bool)
+
+
 def _told(group: str, error: ValidationError | ConfigError) -> list[str]:
     if isinstance(error, ConfigError):
         return list(error.problems)
-    return [f"{group}.{'.'.join(map(str, e['loc']))}: got {e['input']!r}; {e['msg']}" for e in error.errors()]
+    listed = "a valid tuple", "a list such as [a,b]"
+    told = error.errors()
+    return [f"{group}.{'.'.join(map(str, e['loc']))}: got {e['input']!r}; {e['msg'].replace(*listed)}" for e in told]
 
 
 def _first_line(error: Exception) -> str:

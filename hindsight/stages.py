@@ -30,6 +30,7 @@ from hindsight.io import (
 )
 from hindsight.logs.stream import by_user
 from hindsight.measure import table, trec
+from hindsight.measure.ranking import parse
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.parallel import each
@@ -40,7 +41,7 @@ from hindsight.report.recall import show as show_recall
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.scorer.load import Checkpoint, Choice, Origin, load
 from hindsight.suite.own import Labels
-from hindsight.system.build import TRAINED
+from hindsight.system.build import NAMES, TRAINED
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
 from hindsight.train import examples
@@ -77,6 +78,15 @@ class Run:
     held_out: float = 0.15
     wandb: bool = False
 
+    def __post_init__(self) -> None:
+        _refuse(
+            {
+                f"run.name={self.name!r}: wanted a folder's name": not self.name or Path(self.name).name != self.name,
+                f"run.jobs={self.jobs}: wanted 0 or more": self.jobs < 0,
+                f"run.held_out={self.held_out}: wanted from 0 to below 1": not 0 <= self.held_out < 1,
+            }
+        )
+
     def at(self, stage: str) -> Path:
         return Path(self.folder) / stage / self.name
 
@@ -102,6 +112,17 @@ class Evaluation:
     seeds: int = 5
     limit: int = 0
 
+    def __post_init__(self) -> None:
+        deepest = max((one.cutoff or 1 for one in parse(self.measures)), default=0)
+        counts = {"k": self.k, "candidates": self.candidates, "seeds": self.seeds}
+        _refuse(
+            {f"evaluation.{name}={value}: wanted 1 or more": value < 1 for name, value in counts.items()}
+            | {f"evaluation.k={self.k}: wanted {deepest} or more, for the measures": 1 <= self.k < deepest}
+            | {"evaluation.measures=[]: wanted one or more": not deepest}
+            | {f"evaluation.folds={self.folds}: wanted 2 or more": self.folds < 2}
+            | {f"evaluation.limit={self.limit}: wanted 0 or more": self.limit < 0}
+        )
+
 
 @dataclass(frozen=True)
 class SystemChoice:
@@ -110,6 +131,19 @@ class SystemChoice:
     names: tuple[str, ...] = ("random", "recent", "bm25", "dense", "rrf", "zsum", "prior", "utility")
     run: str = ""
     path: str = ""
+
+    def __post_init__(self) -> None:
+        _refuse(
+            {f"system {name!r}; known: {', '.join(NAMES)}": name not in NAMES for name in self.names}
+            | {f"system {name!r} stands twice": self.names.count(name) > 1 for name in self.names}
+            | {"system=[]: wanted one or more, or system.run=, or system.path=": not (self.names or self.run or self.path)}
+        )
+
+
+def _refuse(wrong: Mapping[str, bool]) -> None:
+    """Raises ConfigError with each problem that holds: told before an hour of work, not after."""
+    if problems := [problem for problem, holds in wrong.items() if holds]:
+        raise ConfigError(problems)
 
 
 @dataclass(frozen=True)
@@ -375,6 +409,14 @@ class Recall:
     user: str = ""
     k: int = 3
     threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        _refuse(
+            {
+                f"recall.k={self.k}: wanted 1 or more": self.k < 1,
+                f"recall.threshold={self.threshold}: wanted from 0 to below 1": not 0 <= self.threshold < 1,
+            }
+        )
 
 
 def recall(mined: Path, scorer: Path, asked: Recall, encoding: Encoding) -> list[Hit]:
