@@ -179,7 +179,11 @@ def read_manifest(folder: Path, stage: str) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.exists():
         raise DataError(folder, "no manifest.json", f"the folder of a finished {stage} stage: run `hindsight {stage}` first")
-    body = json.loads(path.read_text("utf-8"))
-    if body.get("stage") != stage:
-        raise DataError(path, f"stage {body.get('stage')!r}", f"stage {stage!r}")
+    try:
+        body = json.loads(path.read_text("utf-8"))
+        found = body.get("stage")
+    except (ValueError, AttributeError) as error:
+        raise DataError(path, error, f"a whole manifest: run `hindsight {stage}` again") from error
+    if found != stage:
+        raise DataError(path, f"stage {found!r}", f"stage {stage!r}")
     return body

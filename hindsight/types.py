@@ -36,6 +36,10 @@ class DataError(HindsightError):
         self.place, self.got, self.wanted = str(place), got, wanted
         super().__init__(f"{place}: got {shown if len(shown) <= 200 else shown[:200] + '...'}; wanted {wanted}")
 
+    def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str]]:
+        """An error of another process comes back whole."""
+        return type(self), (self.place, str(self.got), self.wanted)
+
 
 class ConfigError(HindsightError):
     """Wrong settings, all of them at once: one line a problem."""
@@ -43,6 +47,9 @@ class ConfigError(HindsightError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[tuple[str, ...]]]:
+        return type(self), (self.problems,)
 
 
 def opaque(*parts: object) -> str:
