@@ -1,26 +1,30 @@
 """Asks systems a suite's questions: turns go in before each question, hits come out, gold is looked at afterwards.
 
 Users are independent, so they are asked in parallel; each process builds its own encoder and systems.
+
+``ms`` is the wall time of one ``recall``: from a query, whose vectors are known, to its hits. What grows with the log is brought
+to the moment before any clock runs: the shared past, the index of candidates, the plain systems' BM25. So no system pays for
+another, and what it costs to take turns in is not in it (bench/ measures that). A system of the user's is timed as it is.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from hindsight.features.replay import pool
 from hindsight.measure.ranking import measure, parse
 from hindsight.miner.wording import clip
-from hindsight.retrieval.candidates import CandidatesConfig
+from hindsight.retrieval.candidates import Candidates, CandidatesConfig
 from hindsight.system import external
+from hindsight.system.baselines import Plain
 from hindsight.system.build import TRAINED, systems
 from hindsight.system.past import Past
 from hindsight.train.learn import Encoding, built
-from hindsight.types import Case, Hit, Miner, Scorer, System, Turn
+from hindsight.types import Case, ConfigError, Hit, Miner, Scorer, System, Turn
 
 # system name -> seed -> the scorer to use for this user
 Scorers = Mapping[str, Mapping[int, Scorer]]
@@ -45,20 +49,22 @@ class Ask:
 @dataclass
 class Answers:
     """``rows``: one a question, system and seed, as measure/table.py wants them. ``lost``: reason -> questions without gold
-    among the memories."""
+    among the memories. ``noted``: what other people's runs lack or hold too much -> how often."""
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     runs: Runs = field(default_factory=dict[str, dict[str, dict[str, float]]])
     qrels: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     lost: dict[str, int] = field(default_factory=dict[str, int])
+    noted: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, other: Answers) -> None:
         self.rows += other.rows
         self.qrels |= other.qrels
         for system, queries in other.runs.items():
             self.runs.setdefault(system, {}).update(queries)
-        for reason, count in other.lost.items():
-            self.lost[reason] = self.lost.get(reason, 0) + count
+        for mine, theirs in ((self.lost, other.lost), (self.noted, other.noted)):
+            for reason, count in theirs.items():
+                mine[reason] = mine.get(reason, 0) + count
 
 
 def users_of(cases: Sequence[Case]) -> list[list[Case]]:
@@ -66,12 +72,27 @@ def users_of(cases: Sequence[Case]) -> list[list[Case]]:
     return [list(group) for _, group in groupby(cases, key=lambda case: case.query.user_id)]
 
 
+def check(ask: Ask, scorers: Scorers) -> None:
+    """Raises ConfigError or DataError for systems that cannot be made or named: before an hour of cross-fitting, not after.
+
+    ``scorers``: of the systems that are not trained here.
+    """
+    plain = replace(ask, names=tuple(name for name in ask.names if name not in TRAINED))
+    made = _systems(plain, Past(ask.miner, built(ask.encoding)), ask.candidates.build(), scorers)
+    known = [*(name for name in ask.names if name in TRAINED), *(name for name, _, _ in made)]
+    problems = [f"system {name!r}: another one has this name" for name in dict.fromkeys(known) if known.count(name) > 1]
+    problems += [f"system {name!r}: wanted a name without white space" for name in known if name.split() != [name]]
+    if problems:
+        raise ConfigError(problems)
+
+
 def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
     """All questions of one user to all systems and seeds."""
     cases, scorers = work
     past = Past(ask.miner, built(ask.encoding))
     past.encoder.encode([line for case in cases for line in case.query.text.split("\n")])
-    asked = _systems(ask, past, scorers)
+    candidates = ask.candidates.build()
+    asked = _systems(ask, past, candidates, scorers)
     answers, told = Answers(), 0
     wanted = parse(ask.measures)
     for case in cases:
@@ -83,9 +104,12 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
                 system.observe(case.query.user_id, new)
             continue
         answers.qrels[case.query.query_id] = dict.fromkeys(relevant, 1)
-        size = len(pool(past.at(case.query), case.query))
+        known, pool = past.pool(case.query)
+        candidates.rows(known, case.query, pool)
         for name, seed, system in asked:
             system.observe(case.query.user_id, new)
+            if isinstance(system, Plain):  # cheap, once its index has grown
+                system.recall(case.query, 1)
             began = time.perf_counter()
             hits = system.recall(case.query, ask.k)
             spent = (time.perf_counter() - began) * 1000
@@ -100,11 +124,15 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
                     "text": clip(case.query.text, 60),
                     **measure(wanted, ranking, dict.fromkeys(relevant, 1)),
                     "ms": spent,
-                    "pool": size,
+                    "pool": len(pool),
                 }
             )
             if seed == 0:
                 answers.runs.setdefault(name, {})[case.query.query_id] = _scores(hits)
+    for name, _, system in asked:
+        if isinstance(system, external.Run):
+            told = system.count.skipped | system.count.notes
+            answers.noted |= {f"system {name}: {what}": times for what, times in told.items()}
     return answers
 
 
@@ -119,10 +147,9 @@ def _relevant(past: Past, case: Case, new: Sequence[Turn]) -> list[str]:
     return [memory.memory_id for memory in past.memories(case.query) if wanted.intersection(memory.sources)]
 
 
-def _systems(ask: Ask, past: Past, scorers: Scorers) -> list[tuple[str, int, System]]:
+def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> list[tuple[str, int, System]]:
     """(name, seed, system). Untrained ones have seed 0 alone."""
     found: list[tuple[str, int, System]] = []
-    candidates = ask.candidates.build()
     plain = [name for name in ask.names if name not in TRAINED]
     fixed = {name: by_seed[0] for name, by_seed in scorers.items() if name in plain}
     found += [(name, 0, system) for name, system in systems(plain, past, candidates, fixed).items()]

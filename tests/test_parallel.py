@@ -22,7 +22,7 @@ def test_order_is_kept(jobs):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_comes_back_whole(jobs):
-    with pytest.raises(DataError, match="^line 3: got odd; wanted an even number$") as raised:
+    with pytest.raises(DataError, match=r"^line 3: got odd; wanted an even number$") as raised:
         list(each(halved, [2, 3, 4], jobs, "halve"))
     assert raised.value.place == "line 3" and raised.value.wanted == "an even number"
 
