@@ -96,7 +96,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
     answers, told = Answers(), 0
     wanted = parse(ask.measures)
     for case in cases:
-        new, told = case.turns[told:], len(case.turns)
+        new, told = tuple(case.turns[told:]), len(case.turns)  # a copy: a prefix still holds the stream that it was cut from
         relevant = _relevant(past, case, new)
         if not relevant:
             answers.lost[LOST] = answers.lost.get(LOST, 0) + 1
