@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class CachedEncoder:
     """
 
     def __init__(self, inner: Encoder, folder: Path | None, memory_bytes: int = 256 << 20) -> None:
-        self.inner, self.memory_bytes = inner, memory_bytes
+        self.inner, self.folder, self.memory_bytes = inner, folder, memory_bytes
         self.fingerprint, self.dimension = inner.fingerprint, inner.dimension
         slug = re.sub(r"[^A-Za-z0-9]+", "-", self.fingerprint.split(" ")[0])
         key = sha256(self.fingerprint.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -67,6 +68,10 @@ class CachedEncoder:
         self._held = 0
         self._lock = threading.Lock()
         self._open: tuple[int, sqlite3.Connection] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process gets the file, not the connection or what is held in memory."""
+        return CachedEncoder, (self.inner, self.folder, self.memory_bytes)
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """In the order of ``texts``. A row that does not unpack is encoded anew and replaced."""

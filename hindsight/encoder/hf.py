@@ -86,6 +86,10 @@ class HfEncoder:
             f"tokens={self.token_dimension} projection={projected}"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process reads the weights anew: cheaper than to send them."""
+        return HfEncoder, (self.config,)
+
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """In the order of ``texts``; each distinct text is encoded once. What is beyond ``max_length`` is not seen."""
         found = {text: self._compact(pooled, rows, pieces) for text, pooled, rows, pieces in self.states(texts)}

@@ -1,3 +1,4 @@
+import pickle
 import sqlite3
 import subprocess
 import sys
@@ -138,6 +139,14 @@ def test_what_was_committed_outlives_a_killed_process(tmp_path: Path):
     reader.encode(["red bicycle"])
     assert (reader.hits, reader.misses) == (1, 0)
     assert reader._database().execute("SELECT count(*) FROM vectors").fetchone() == (1,)
+
+
+def test_it_can_be_sent_to_another_process(tmp_path: Path):
+    first = CachedEncoder(HashingEncoder(), tmp_path)
+    first.encode(["red bicycle"])
+    other = pickle.loads(pickle.dumps(first))
+    assert _bytes(other.encode(["red bicycle"])) == _bytes(first.encode(["red bicycle"]))
+    assert (other.hits, other.misses) == (1, 0)
 
 
 def test_memory_is_bounded_least_recent_out():

@@ -1,4 +1,5 @@
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,12 @@ def test_a_prefix_moves_the_vectors_but_is_no_token(encoder: HfEncoder):
         assert np.array_equal(plain.pieces, found.pieces)
         assert np.allclose(found.pooled, spelt.pooled, atol=1e-6)
         assert np.array_equal(found.tokens, spelt.tokens[2:])
+
+
+def test_it_can_be_sent_to_another_process(encoder: HfEncoder):
+    encoder.encode(["hi"])
+    sent = pickle.dumps(encoder)
+    assert len(sent) < 2000 and pickle.loads(sent).fingerprint == encoder.fingerprint
 
 
 def test_pooled_is_what_sentence_transformers_computes(encoder: HfEncoder):
