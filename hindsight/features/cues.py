@@ -59,6 +59,21 @@ CUES: dict[str, re.Pattern[str]] = {
     ),
     "refers_back": re.compile(r"\b(there|that|same|it|them|those|this|earlier|again|then)\b|那|这|上次|之前|同样|还是", _I),
     "first_person": re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine)\b|我", _I),
+    "when": re.compile(
+        r"\b(january|february|march|april|may|june|july|august|september|october|november|december"
+        r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tonight|yesterday|tomorrow|ago|recently|weekend"
+        r"|(last|next|this|past) (week|month|year|night|summer|winter|spring|fall|autumn)|(19|20)\d\d|\d{1,2}(st|nd|rd|th))\b"
+        r"|周[一二三四五六日天]|星期|月\d{1,2}[日号]|昨天|今天|明天|后天|上周|下周|上个月|去年|今年",
+        _I,
+    ),
+    "duration": re.compile(
+        r"\b(\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|few|several|couple of|many)[ -]"
+        r"(second|minute|hour|day|week|month|year|decade)s?\b|\bsince (19|20)\d\d\b"
+        r"|[一二两三四五六七八九十几\d]+(分钟|个?小时|天|个?星期|周|个月|年)",
+        _I,
+    ),
+    "because": re.compile(r"\b(because|since|so that|due to|in order to|reason|inspired|motivated)\b|因为|为了|所以", _I),
+    "likes": re.compile(r"\b(love|like|enjoy|prefer|favou?rite|adore|fan of|hate)[sd]?\b|喜欢|最爱|讨厌", _I),
 }
 NAMES = tuple(CUES)
 COLUMN = {name: place for place, name in enumerate(NAMES)}

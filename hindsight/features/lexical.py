@@ -43,5 +43,6 @@ COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     "coverage_window": lambda m: m.coverage(_names(m), window=True),
     "shared_names": _shared_names,
     "bm25_last": _bm25_last,
+    "bm25_wide": lambda m: zscore(m.bm25_wide),
 }
 NAMES = tuple(COLUMNS)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight.features import context, dense, goal, late_interaction, lexical, neighbours, outcome
+from hindsight.features import asked, context, dense, goal, late_interaction, lexical, neighbours, outcome
 from hindsight.features.moment import Moment
 from hindsight.types import ConfigError, Floats
 
 GROUPS = ("text relevance", "goal match", "outcome feedback", "context")
-_BLOCKS = (lexical, dense, late_interaction, context, goal, outcome, neighbours)
+_BLOCKS = (lexical, dense, late_interaction, asked, context, goal, outcome, neighbours)
 GROUP_OF: dict[str, str] = {name: block.GROUP for block in _BLOCKS for name in block.NAMES}
 _MAKE = {name: make for block in _BLOCKS for name, make in block.COLUMNS.items()}
 
 # SCIENCE's wide ask head: best where it was trained. Lengths and recency are left out on purpose (labels favour long memories).
 ASK = (
-    *(n for n in lexical.NAMES if n != "bm25_last"),
-    *(n for n in dense.NAMES if n != "cosine_last"),
+    *(n for n in lexical.NAMES if n not in ("bm25_last", "bm25_wide")),
+    *(n for n in dense.NAMES if n not in ("cosine_last", "cosine_long")),
     *(n for n in late_interaction.NAMES if n != "maxsim_last"),
     *neighbours.NAMES,
     "speaker",

@@ -47,10 +47,10 @@ class Moment:
         self._place: Ints | None = None  # row -> place in the field, -1 outside; None where the field is a run
         self.field: slice | Ints = slice(0, 0)
         if len(self.rows):
-            self._low, self._high = max(0, int(self.rows[0]) - 1), min(len(past), int(self.rows[-1]) + 2)
+            self._low, self._high = max(0, int(self.rows[0]) - 2), min(len(past), int(self.rows[-1]) + 3)
             self.field = slice(self._low, self._high)
             if self._high - self._low > 64 + 2 * len(self.rows):  # far apart: only they and their neighbours
-                near = np.unique(np.concatenate([self.rows - 1, self.rows, self.rows + 1]))
+                near = np.unique(np.concatenate([self.rows + step for step in (-2, -1, 0, 1, 2)]))
                 self.field = near[(near >= 0) & (near < len(past))]
                 self._place = np.full(len(past), -1, np.int64)
                 self._place[self.field] = np.arange(len(self.field))
@@ -159,28 +159,24 @@ class Moment:
         _, _, place, candidate = self._neighbour(offset)
         return (values[place] * candidate).astype(np.float32)
 
-    @cached_property
-    def _sides(self) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
-        """((place in the field, 1 where valid) of the turn before, the same of the turn after)."""
-        (before, has_before), (after, has_after) = self.neighbour(-1), self.neighbour(1)
-        return (self.places(before), has_before), (self.places(after), has_after)
-
-    def with_sides(self, values: Floats) -> Floats:
-        """(..., field) -> (..., candidates): the turn's value and its two neighbours' added up."""
-        (before, has_before), (after, has_after) = self._sides
-        found = np.take(values, before, axis=-1) * has_before
-        found += values[..., self.own]
-        found += np.take(values, after, axis=-1) * has_after
+    def with_sides(self, values: Floats, far: float = 0.0) -> Floats:
+        """(..., field) -> (..., candidates): the turn's value and its two neighbours' added up; ``far`` of the next two's."""
+        found = values[..., self.own].astype(np.float32)
+        for offset, share in ((-1, 1.0), (1, 1.0), (-2, far), (2, far)):
+            if share:
+                beside, valid = self.neighbour(offset)
+                found += np.take(values, self.places(beside), axis=-1) * (valid * np.float32(share))
         return found
 
     # -- lexical ------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def window_length(self) -> tuple[Floats, float]:
-        """(terms in each candidate's 3-turn window, mean over the past)."""
+    def _window_length(self, far: float) -> tuple[Floats, float]:
+        """(terms in each candidate's window, mean over the past)."""
         length, session = self.past.length.view, self.past.session.view
-        joined = (session[1:] == session[:-1]) * (length[1:] + length[:-1])
-        return self.with_sides(length[self.field]), float((length.sum() + joined.sum()) / max(1, len(length)))
+        total = float(length.sum())
+        for step, share in ((1, 1.0), (2, far)):
+            total += share * float(((session[step:] == session[:-step]) * (length[step:] + length[:-step])).sum())
+        return self.with_sides(length[self.field], far), total / max(1, len(length))
 
     def _held(self, words: tuple[str, ...]) -> tuple[Ints, Ints, Floats, Floats]:
         """Where the field holds these terms: (number of the term, place in the field, count); and each term's idf."""
@@ -201,12 +197,17 @@ class Moment:
         return self._held(self.query_terms)
 
     @cached_property
-    def _window_counts(self) -> Floats:
-        """(query terms, candidates) how often the turn and its two neighbours hold the term."""
+    def _query_counts(self) -> Floats:
+        """(query terms, field) how often a row holds the term."""
         number, place, count, weight = self._query_held
         counts = np.zeros((len(weight), self.width), np.float32)
         counts[number, place] = count
-        return self.with_sides(counts)
+        return counts
+
+    @cached_property
+    def _window_counts(self) -> Floats:
+        """(query terms, candidates) how often the turn and its two neighbours hold the term."""
+        return self.with_sides(self._query_counts)
 
     def bm25(self, words: tuple[str, ...]) -> Floats:
         """(candidates,) BM25 of distinct terms."""
@@ -225,10 +226,16 @@ class Moment:
     @cached_property
     def bm25_window(self) -> Floats:
         """(candidates,) BM25 of the query where term counts of the turn and its two neighbours are added."""
-        own, mean = self.window_length
-        norm = np.float32(K1) * (1 - np.float32(B) + np.float32(B / max(mean, EPSILON)) * own)
-        counts, weight = self._window_counts, self._query_held[3]
-        return np.float32(K1 + 1) * (weight @ (counts / (counts + norm)))
+        return self._windowed(self._window_counts, *self._window_length(0.0))
+
+    @cached_property
+    def bm25_wide(self) -> Floats:
+        """The same with half of what the turns two away hold."""
+        return self._windowed(self.with_sides(self._query_counts, 0.5), *self._window_length(0.5))
+
+    def _windowed(self, counts: Floats, length: Floats, mean: float) -> Floats:
+        norm = np.float32(K1) * (1 - np.float32(B) + np.float32(B / max(mean, EPSILON)) * length)
+        return np.float32(K1 + 1) * (self._query_held[3] @ (counts / (counts + norm)))
 
     def coverage(self, without: Collection[str] = (), window: bool = False) -> Floats:
         """(candidates,) share of the query's idf mass that a candidate holds, 0..1; ``without`` some of its terms."""

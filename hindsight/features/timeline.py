@@ -6,9 +6,11 @@ what has been observed so far: a stage that replays a log calls ``observe`` up t
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -132,6 +134,7 @@ class Timeline:
         self.place = Column()  # rows before it in its session
         self.request = Column(dtype=np.int64)  # row of the request that opened the goal it belongs to
         self.cue = Column(len(cues.NAMES))
+        self.day = Column(dtype=np.float64)  # of the calendar, NaN where the time is unknown
         self.words, self.entity_count = Column(), Column()
         self.pooled = Column(encoder.dimension)
         self.dot_next, self.dot_second = Column(), Column()  # pooled . pooled of the row after it, and the one after that
@@ -189,6 +192,7 @@ class Timeline:
         self.place.append(self.place.view[-1] + 1 if same else 0)
         flags = cues.flags(said)
         self.cue.append(flags)
+        self.day.append(day_of(memory.time))
         self.words.append(float(len(said.split())) if not _is_han(said) else len(said) / 2)
         self.request.append(row if not same or self._asks_anew(row) else self.request.view[-1])
         self._add_vectors(row, pooled, tokens)
@@ -284,6 +288,14 @@ class Timeline:
                 part = stored[where]
             np.maximum.reduceat(part.astype(np.float32) @ query, begins, axis=0, out=best[first:last])
         return best
+
+
+def day_of(time: str | None) -> float:
+    """Days since year 1; NaN where it is unknown or no ISO date."""
+    try:
+        return float(date.fromisoformat((time or "")[:10]).toordinal())
+    except ValueError:
+        return math.nan
 
 
 def _is_han(text: str) -> bool:

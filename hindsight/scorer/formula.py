@@ -1,6 +1,7 @@
 """Fixed weights on features: scorers without training, and the search that finds the best of them on development logs.
 
-The weights of ``PRIOR`` were made by people who had seen LoCoMo, BEAM and LongMemEval questions; a table that quotes it says so.
+The weights of ``PRIOR`` and ``CUES``, and the word lists of the latter's features, were made by people who had seen LoCoMo, BEAM
+and LongMemEval questions; a table that quotes them says so.
 """
 
 from __future__ import annotations
@@ -63,6 +64,18 @@ def read_formula(path: Path) -> Formula:
 
 ZSUM = Formula({"bm25": 1.0, "bm25_window": 1.0, "cosine": 1.0, "cosine_window": 1.0})
 PRIOR = Formula({"bm25_window": 1.0, "maxsim_idf": 2.0, "speaker": 1.0})
+CUES = Formula(
+    {
+        "bm25_wide": 0.8,
+        "maxsim_idf": 2.0,
+        "speaker": 2.0,
+        "first_person": 3.5,
+        "answer_type": 1.5,
+        "date_span": 3.0,
+        "answers_question": 0.4,
+        "cosine_long": 0.5,
+    }
+)
 
 # What a search draws from, a column a row; "prior" stands for PRIOR's columns at once.
 GRID: Mapping[str, tuple[float, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hindsight.retrieval.candidates import Candidates
-from hindsight.scorer.formula import PRIOR, ZSUM, Formula
+from hindsight.scorer.formula import CUES, PRIOR, ZSUM, Formula
 from hindsight.system import baselines
 from hindsight.system.baselines import Plain
 from hindsight.system.past import Past
@@ -18,7 +18,7 @@ _PLAIN: Mapping[str, Callable[[Past], Plain]] = {
     "dense": baselines.dense,
     "rrf": baselines.rrf,
 }
-_FIXED: Mapping[str, Formula] = {"zsum": ZSUM, "prior": PRIOR}
+_FIXED: Mapping[str, Formula] = {"zsum": ZSUM, "prior": PRIOR, "cues": CUES}
 TRAINED = ("utility", "utility_hidden", "utility_shuffled", "utility_gold")
 NAMES = ("random", *_PLAIN, *_FIXED, "formula", *TRAINED)
 
