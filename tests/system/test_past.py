@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.features.replay import replay
+from hindsight.features.timeline import Column
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.system.past import Past
@@ -18,11 +19,11 @@ ENCODER = HashingEncoder(16)
 
 def same(a, b) -> bool:
     """Two timelines hold the same rows and the same statistics."""
-    columns = [name for name, value in vars(a).items() if hasattr(value, "view")]
+    columns = [name for name, value in vars(a).items() if isinstance(value, Column)]
     return (
         [m.memory_id for m in a.memories] == [m.memory_id for m in b.memories]
         and a.session_now == b.session_now
-        and all(np.array_equal(getattr(a, name).view, getattr(b, name).view) for name in columns)
+        and all(np.array_equal(getattr(a, name).view, getattr(b, name).view, equal_nan=True) for name in columns)
         and np.array_equal(*(one.postings.idf_mass(np.arange(len(one))) for one in (a, b)))
     )
 
