@@ -235,14 +235,14 @@ class Moment:
 
     def _windowed(self, counts: Floats, length: Floats, mean: float) -> Floats:
         norm = np.float32(K1) * (1 - np.float32(B) + np.float32(B / max(mean, EPSILON)) * length)
-        return np.float32(K1 + 1) * (self._query_held[3] @ (counts / (counts + norm)))
+        return np.float32(K1 + 1) * _over_terms(self._query_held[3], counts / (counts + norm))
 
     def coverage(self, without: Collection[str] = (), window: bool = False) -> Floats:
         """(candidates,) share of the query's idf mass that a candidate holds, 0..1; ``without`` some of its terms."""
         number, place, _, weight = self._query_held
         asked = weight * np.array([word not in without for word in self.query_terms], np.float32)
         single = np.bincount(place, asked[number], self.width)[self.own]
-        held = asked @ (self._window_counts > 0) if window else single
+        held = _over_terms(asked, (self._window_counts > 0).astype(np.float32)) if window else single
         return (held / (float(asked.sum()) + EPSILON)).astype(np.float32)
 
     def news(self) -> Floats:
@@ -349,6 +349,11 @@ def match_together(moments: Sequence[Moment]) -> None:
     ends = np.cumsum([len(one.encoded.tokens) for one in asked])
     for one, end in zip(asked, ends.tolist()):
         one.query_matches = best[one.rows - low, end - len(one.encoded.tokens) : end]
+
+
+def _over_terms(weight: Floats, values: Floats) -> Floats:
+    """(terms,), (terms, candidates) -> (candidates,). Not by BLAS, whose product of so few rows sets off false alarms of NaN."""
+    return np.einsum("t,tc->c", weight, values)
 
 
 def _run(places: Ints) -> slice | Ints:
