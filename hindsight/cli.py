@@ -12,10 +12,11 @@ from hindsight import stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
 from hindsight.stages import Facts, Run
+from hindsight.suite.bundled import FOLDER as BUNDLED
 from hindsight.train.learn import Encoding
+from hindsight.train.processes import by_first
 from hindsight.types import ConfigError, HindsightError
 
-BUNDLED = Path(__file__).resolve().parent.parent / "data" / "bundled"
 HELP = f"""usage: hindsight STAGE [key=value ...]
 
 stages
@@ -23,6 +24,8 @@ stages
   label    memories -> labelled queries          [labeler=values]
   audit    a labeler against a suite's gold       suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=mlp] [fit.seed=1]
+  gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
+  formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
@@ -46,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "-h" in given or "--help" in given:
             print(HELP)
             return 0
-        STAGES[given[0]](settings("eval" if given[0] in ("eval", "audit") else "train", given[1:]))
-    except HindsightError as error:
+        STAGES[given[0]](settings("eval" if given[0] in JUDGING else "train", given[1:]))
+    except (HindsightError, OSError) as error:  # of the system: no permission, a full disk, a folder that is a file
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
@@ -64,8 +67,13 @@ def recipe_of(chosen: Settings) -> Recipe:
     )
 
 
+def logs_at(chosen: Settings) -> Path:
+    """``logs.path``, else the bundled logs."""
+    return Path(chosen.paths["logs"] or BUNDLED / "train.jsonl")
+
+
 def mine(chosen: Settings) -> Path:
-    path = Path(chosen.paths["logs"] or BUNDLED / "train.jsonl")
+    path = logs_at(chosen)
     run: Run = chosen["run"]
     return stages.mine(chosen["logs"].build(), path, chosen["miner"].build(), run.at("mine"), Facts(chosen.plain))
 
@@ -82,8 +90,7 @@ def train(chosen: Settings) -> Path:
 
 def pipeline(chosen: Settings) -> Path:
     """All of it. A run that was stopped while training goes on there, with the same settings."""
-    mine(chosen)
-    label(chosen)
+    by_first(lambda: (mine(chosen), label(chosen)))
     return train(chosen)
 
 
@@ -93,20 +100,32 @@ def suite_of(chosen: Settings) -> Any:
     if chosen.choices["suite"] != "own":
         return suite.build()
     run: Run = chosen["run"]
-    path = Path(suite.path if str(suite.path) != "." else chosen.paths["logs"])
+    path = suite.path if str(suite.path) != "." else logs_at(chosen)
     labels = None if suite.qrels else stages.read_labels(run.at("mine"), run.at("label"))
     return replace(suite, path=path, reader=chosen["logs"].build(), labels=labels, share=run.held_out).build()
 
 
 def evaluate(chosen: Settings) -> stages.Judged:
     suite = suite_of(chosen)
-    paths = [Path(path) for path in chosen.paths["scorer"].split(",") if path]
+    scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
+    paths = scorers["utility"]
     recipe = recipe_of(chosen)
     if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
         recipe = replace(recipe, miner=stages.miner_of(stages.scorer_at(paths[0]), recipe.miner))
+    if chosen["system"].path and "" not in sys.path:
+        sys.path.insert(0, "")  # a module of the user's lies where they are; an installed script would not look there
     return stages.evaluate(
-        suite, suite.path, recipe, chosen["evaluation"], chosen["system"], paths, chosen["run"], Facts(chosen.plain)
+        suite, suite.path, recipe, chosen["evaluation"], chosen["system"], scorers, chosen["run"], Facts(chosen.plain)
     )
+
+
+def gold(chosen: Settings) -> Path:
+    run: Run = chosen["run"]
+    return stages.gold(suite_of(chosen), run.at("mine"), run.at("label"), Facts(chosen.plain))
+
+
+def formula(chosen: Settings) -> Path:
+    return stages.formula(suite_of(chosen), recipe_of(chosen), Path(chosen["system"].formula or "formula.json"))
 
 
 def audit(chosen: Settings) -> None:
@@ -129,9 +148,15 @@ def recall(chosen: Settings) -> None:
     stages.recall(chosen["run"].at("mine"), path, asked, recipe_of(chosen).encoding)
 
 
+JUDGING = ("eval", "audit", "gold", "formula")  # these know suites
+# system -> where its checkpoint is given
+CHECKPOINTS = {"utility": "scorer"} | {f"utility_{name}": f"scorer.{name}" for name in ("hidden", "shuffled", "gold")}
+
 STAGES: dict[str, Callable[[Settings], Any]] = {
     "mine": mine,
     "label": label,
+    "gold": gold,
+    "formula": formula,
     "audit": audit,
     "train": train,
     "eval": evaluate,

@@ -93,7 +93,7 @@ _NOT_SETTINGS = {(Own, "reader"), (Own, "labels")}
 # settings that are found elsewhere where they are not given
 _OPTIONAL = {(Own, "path"): ""}
 # groups whose parts read or write a path that is not an option of the part itself
-_PATHS = ("logs", "scorer")
+_PATHS = {"logs": ("path",), "scorer": ("path", "hidden", "shuffled", "gold")}
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def register() -> None:
 
 
 def _extra(group: str) -> dict[str, str]:
-    return {"path": ""} if group in _PATHS else {}
+    return dict.fromkeys(_PATHS.get(group, ()), "")
 
 
 def _defaults(part: type) -> dict[str, Any]:
@@ -232,8 +232,9 @@ def _checked(config: DictConfig, chosen: Mapping[str, str], problems: list[str])
             continue
         plain[group] = values
         if group in _PATHS:
-            paths[group] = _path(values["path"])
-            values = {name: value for name, value in values.items() if name != "path"}
+            given = {name: _path(values[name]) for name in _PATHS[group]}
+            paths |= {group if name == "path" else f"{group}.{name}": path for name, path in given.items()}
+            values = {name: value for name, value in values.items() if name not in given}
         missing = [name for name, value in values.items() if value == "???"]
         problems += [f"{group}.{name}: missing; give {group}.{name}=..." for name in missing]
         no_numbers = [name for name, value in values.items() if isinstance(value, bool) and _is_number(part, name)]

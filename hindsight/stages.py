@@ -5,17 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hindsight.audit import audit_suite
 from hindsight.crossfit import Recipe, crossfit
+from hindsight.crossfit import gold as judged
+from hindsight.crossfit import mined as mined_from
 from hindsight.encoder import golden
 from hindsight.encoder.cache import bytes_of
-from hindsight.evaluate import Answers, Ask, Scorers, ask_user, users_of
+from hindsight.evaluate import Answers, Ask, Scorers, ask_user, check, users_of
 from hindsight.export import export as write_scorer
 from hindsight.features import matrix
 from hindsight.io import (
@@ -39,13 +41,17 @@ from hindsight.report import page
 from hindsight.report import table as terminal
 from hindsight.report.recall import show as show_recall
 from hindsight.retrieval.candidates import CandidatesConfig
+from hindsight.scorer.formula import SEARCHED, read_formula, search
+from hindsight.scorer.formula import Judged as Weighed
 from hindsight.scorer.load import Checkpoint, Choice, Origin, load
 from hindsight.suite.own import Labels
 from hindsight.system.build import NAMES, TRAINED
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
 from hindsight.train import examples
-from hindsight.train.learn import Encoding, features_each, hold_out, label_each, learn
+from hindsight.train.learn import Encoding, Learned, features_each, hold_out, label_each, learn
+from hindsight.train.loop import Fit
+from hindsight.train.processes import by_first, is_first
 from hindsight.train.sinks import JsonLines, Wandb, both
 from hindsight.types import (
     Case,
@@ -53,6 +59,7 @@ from hindsight.types import (
     Count,
     DataError,
     Dialogue,
+    Encoder,
     Hit,
     Labelled,
     Memory,
@@ -70,12 +77,14 @@ METRICS, QUESTIONS = "metrics.json", "questions.jsonl"
 
 @dataclass(frozen=True)
 class Run:
-    """``name`` of the run: artefacts go to ``folder``/<stage>/<name>/. ``jobs``: processes, 0 for one a core."""
+    """``name`` of the run: artefacts go to ``folder``/<stage>/<name>/. ``jobs``: processes, 0 for one a core. ``seeds``: heads to
+    train, from ``fit.seed`` on; the first is the one that is exported."""
 
     name: str = "default"
     folder: str = "runs"
     jobs: int = 0
     held_out: float = 0.15
+    seeds: int = 1
     wandb: bool = False
 
     def __post_init__(self) -> None:
@@ -126,11 +135,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SystemChoice:
-    """``names``: of our systems. ``run``: a TREC run, ``path``: module:Class, of yours."""
+    """``names``: of our systems. ``run``: a TREC run, ``path``: module:Class, of yours. ``formula``: what ``hindsight formula``
+    wrote, for the system of that name."""
 
     names: tuple[str, ...] = ("random", "recent", "bm25", "dense", "rrf", "zsum", "prior", "utility")
     run: str = ""
     path: str = ""
+    formula: str = ""
 
     def __post_init__(self) -> None:
         _refuse(
@@ -170,7 +181,7 @@ def say(text: object) -> None:
 
 def mine(reader: Reader, path: Path, miner: Miner, out: Path, facts: Facts) -> Path:
     """Logs -> dialogues.jsonl (by user, in stream order) and memories.jsonl. Raises DataError where nothing was kept."""
-    out = fresh(out)
+    free(out)
     count = Count()
     dialogues: list[Dialogue] = []
     memories: list[Memory] = []
@@ -181,6 +192,7 @@ def mine(reader: Reader, path: Path, miner: Miner, out: Path, facts: Facts) -> P
     say(f"mine: {count}\nmine: {len(memories)} memories of {len({m.user_id for m in memories})} users")
     if not memories:
         raise DataError(path, f"no memory ({count})", "dialogues with something to remember")
+    fresh(out)
     write_json_lines(out / DIALOGUES, dialogues)
     write_json_lines(out / MEMORIES, memories)
     facts.write(out, "mine", {"logs": path}, counts=asdict(count), memories=len(memories))
@@ -189,7 +201,7 @@ def mine(reader: Reader, path: Path, miner: Miner, out: Path, facts: Facts) -> P
 
 def read_mined(folder: Path) -> list[Mined]:
     """The users of a ``mine`` artefact, in its order. Raises DataError where the stage did not end."""
-    read_manifest(folder, "mine")
+    finished(folder, "mine", DIALOGUES, MEMORIES)
     memories: dict[str, list[Memory]] = {}
     for memory in read_artefact(folder / MEMORIES, Memory):
         memories.setdefault(memory.user_id, []).append(memory)
@@ -202,23 +214,58 @@ def read_mined(folder: Path) -> list[Mined]:
 
 def label(mined: Path, labeler: Any, encoding: Encoding, out: Path, run: Run, facts: Facts) -> Path:
     """Mined memories -> labelled training queries, as an Arrow data set. Raises DataError where no future shows a use."""
-    out = fresh(out)
+    free(out)
     streams = read_mined(mined)
     labelled = [one for rows in label_each(streams, labeler, encoding, run.jobs) for one in rows]
     kinds = kinds_of(labelled)
     say(f"label: {len(labelled)} queries " + ", ".join(f"{kind} {n}" for kind, n in kinds.items()))
     if not labelled:
         raise DataError(mined, "no query whose future shows a use", "longer dialogues, or another labeler=")
-    examples.write(out / EXAMPLES, labelled)
+    examples.write(fresh(out) / EXAMPLES, labelled)
     facts.write(out, "label", {"mine": mined / MANIFEST}, queries=kinds)
     return out
 
 
 def read_labels(mined: Path, labels: Path) -> Labels:
     """What a labeler found in a user's own logs, as the judgments of suite=own."""
-    read_manifest(labels, "label")
+    check_labels(mined, labels)
     memories = [memory for stream in read_mined(mined) for memory in stream.memories]
     return Labels(memories, list(examples.read(labels / EXAMPLES)))
+
+
+def check_labels(mined: Path, labels: Path) -> None:
+    """Raises DataError where the label stage did not end, or named other memories than those of ``mined``."""
+    told = finished(labels, "label", EXAMPLES)
+    if told["inputs"]["mine"]["sha256"] != sha256_of(mined / MANIFEST):
+        raise DataError(labels, f"labels of other memories than {mined} holds now", "its own: run `hindsight label` again")
+
+
+def gold(suite: Suite, mined: Path, out: Path, facts: Facts) -> Path:
+    """A suite's judgments as labels, for ``utility_gold``: the same head on gold, the upper bound."""
+    free(out)
+    streams = {stream.user_id: stream for stream in read_mined(mined)}
+    labelled: list[Labelled] = []
+    for cases in users_of(list(suite.cases(Count()))):
+        if (stream := streams.get(cases[0].query.user_id)) is not None:
+            labelled += judged(stream, cases)
+    say(f"gold: {len(labelled)} queries")
+    if not labelled:
+        raise DataError(mined, "no user of the suite", "the logs that the suite asks about, mined under this run.name")
+    examples.write(fresh(out) / EXAMPLES, labelled)
+    facts.write(out, "label", {"mine": mined / MANIFEST}, queries={"gold": len(labelled)})
+    return out
+
+
+def formula(suite: Suite, recipe: Recipe, to: Path, trials: int = 400) -> Path:
+    """The best of ``trials`` random weightings on a suite of development logs, as a file for ``system.formula``."""
+    users = users_of(list(suite.cases(Count())))
+    streams = mined_from(recipe.miner, users)
+    labelled = [judged(stream, cases) for stream, cases in zip(streams, users)]
+    lists = [one for rows in features_each(streams, labelled, recipe.encoding, SEARCHED, recipe.jobs) for one in rows]
+    found = search([Weighed(one.features, one.gain) for one in lists], trials)
+    found.write(to)
+    say(f"formula: best of {trials} on {len(lists)} questions: {to_json(dict(found.weights))}")
+    return to
 
 
 def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
@@ -230,11 +277,10 @@ def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
 
 def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts: Facts) -> Path:
     """Labelled queries -> a scorer folder, calibrated on users that were held out. Resumes where it was stopped."""
-    read_manifest(labels, "label")
-    out.mkdir(parents=True, exist_ok=True)
-    if (out / MANIFEST).exists():  # finished: start anew; unfinished: go on from its checkpoint
-        fresh(out)
     streams = read_mined(mined)
+    check_labels(mined, labels)
+    # finished: start anew; unfinished: go on from its checkpoint
+    by_first(lambda: fresh(out) if (out / MANIFEST).exists() else free(out).mkdir(parents=True, exist_ok=True))
     by_user_id: dict[str, list[Labelled]] = {}
     for one in examples.read(labels / EXAMPLES):
         by_user_id.setdefault(one.query.user_id, []).append(one)
@@ -244,21 +290,44 @@ def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts:
     lists = [one for rows in features_each(streams, labelled, recipe.encoding, columns, run.jobs) for one in rows]
     held = hold_out([stream.user_id for stream in streams], run.held_out)
     flat = [one for rows in labelled for one in rows]
-    written = JsonLines(out / "metrics.jsonl")
-    sink = both(written, Wandb(out / "wandb", run.name, facts.settings)) if run.wandb else written
-    learned = learn(flat, lists, recipe.labeler, recipe.scorer, recipe.fit, held, out, sink)
     encoder = recipe.encoding.build()
-    training = {
-        "seed": recipe.fit.seed,
+    training: dict[str, Any] = {}
+    for seed in range(run.seeds):
+        fitting = replace(recipe.fit, seed=recipe.fit.seed + seed)
+        folder = out if seed == 0 else out / f"seed-{fitting.seed}"
+        written = JsonLines(folder / "metrics.jsonl")
+        board = Wandb(folder / "wandb", run.name, facts.settings) if run.wandb else None
+        learned = learn(
+            flat, lists, recipe.labeler, recipe.scorer, fitting, held, folder, both(written, board) if board else written
+        )
+        if board:
+            board.close()
+        made = _training(learned, fitting, len(streams), mined)
+        if not is_first():
+            continue
+        write_scorer(folder / SCORER, learned.head, recipe.scorer, golden.golden(encoder), _origin(recipe, encoder, made))  # pyright: ignore[reportArgumentType]
+        say(f"train: {sum(learned.queries.values())} queries, {learned.held_out} held out, "
+            f"ECE on held-out labels {learned.calibration.get('ece')}")  # fmt: skip
+        training = training or made
+    if is_first():
+        facts.write(out, "train", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, training=training)
+    return out
+
+
+def _training(learned: Learned, fitting: Fit, users: int, mined: Path) -> dict[str, Any]:
+    return {
+        "seed": fitting.seed,
         "queries": learned.queries,
         "held_out_queries": learned.held_out,
-        "users": len(streams),
+        "users": users,
         "memories_sha256": sha256_of(mined / MEMORIES),
         "calibration": learned.calibration,
     }
-    regime: Literal["ask", "act"] = "act" if recipe.scorer.features == "act" else "ask"
-    origin = Origin(
-        regime,
+
+
+def _origin(recipe: Recipe, encoder: Encoder, training: dict[str, Any]) -> Origin:
+    return Origin(
+        "act" if recipe.scorer.features == "act" else "ask",
         Choice.of(recipe.miner),
         Choice.of(recipe.labeler),
         Choice.of(recipe.encoding.encoder),
@@ -267,18 +336,15 @@ def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts:
         training,
         {},
     )
-    write_scorer(out / SCORER, learned.head, recipe.scorer, golden.golden(encoder), origin)  # pyright: ignore[reportArgumentType]
-    ece = learned.calibration.get("ece")
-    say(f"train: {sum(learned.queries.values())} queries, {learned.held_out} held out, ECE on held-out labels {ece}")
-    facts.write(out, "train", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, training=training)
-    return out
 
 
 def export(trained: Path, to: Path) -> Path:
     """A copy of a trained scorer's folder, checked by loading it."""
     read_manifest(trained, "train")
     load(trained / SCORER)
-    if to.exists() and any(to.iterdir()) and not (to / "config.json").exists():
+    if to.exists() and not to.is_dir():
+        raise DataError(to, "a file", "an empty or new folder, or an older export")
+    if to.exists() and any(to.iterdir()) and not (to / "golden.json").exists():
         raise DataError(to, "a folder with other files", "an empty or new folder, or an older export")
     shutil.copytree(trained / SCORER, to, dirs_exist_ok=True)
     load(to)
@@ -300,22 +366,29 @@ class Judged:
 
 
 def evaluate(
-    suite: Suite, source: Path, recipe: Recipe, evaluation: Evaluation, chosen: SystemChoice, scorers: Sequence[Path], run: Run,
+    suite: Suite, source: Path, recipe: Recipe, evaluation: Evaluation, chosen: SystemChoice, scorers: Mapping[str, Sequence[Path]], run: Run,
     facts: Facts,
 ) -> Judged:  # fmt: skip
     """Every system on every question: metrics.json, questions.jsonl, TREC files, report.html; the table on standard output.
 
-    ``scorers``: checkpoints of ``utility``, one a seed. With ``crossfit`` they are not used.
+    ``scorers``: system -> its checkpoints, one a seed. With ``crossfit`` they are not used.
     """
-    out = fresh(run.at("eval"))
+    out = free(run.at("eval"))
     count = Count()
     cases = list(suite.cases(count))
     if evaluation.limit:
         cases = cases[: evaluation.limit]
     users = users_of(cases)
+    say(f"eval: {count}")
     if not users:
         raise DataError(source, f"no question ({count})", "a suite with gold")
     trained = [name for name in chosen.names if name in TRAINED]
+    ask = Ask(
+        tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
+        evaluation.k, chosen.run, chosen.path,
+    )  # fmt: skip
+    fixed: Scorers = {"formula": {0: read_formula(Path(chosen.formula))}} if chosen.formula else {}
+    check(ask, fixed)
     notes: dict[str, dict[str, object]] = {}
     by_user: list[Scorers]
     if evaluation.crossfit and trained:
@@ -324,14 +397,13 @@ def evaluate(
         notes |= {name: {"trained_on": f"{sizes[name]} queries of the other folds' users"} for name in trained}
     else:
         by_user = [_loaded(trained, scorers, recipe)] * len(users)
-        notes |= {name: {"trained_on": ", ".join(map(str, scorers))} for name in trained}
-    ask = Ask(
-        tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
-        evaluation.k, chosen.run, chosen.path,
-    )  # fmt: skip
+        notes |= {name: {"trained_on": ", ".join(map(str, scorers.get(name, ())))} for name in trained}
     answers = Answers()
-    for one in each(partial(ask_user, ask), list(zip(users, by_user)), run.jobs, "ask"):
+    work = [(cases, {**scorers, **fixed}) for cases, scorers in zip(users, by_user)]
+    for one in each(partial(ask_user, ask), work, run.jobs, "ask"):
         answers.add(one)
+    for what, times in answers.noted.items():
+        say(f"eval: {times} x {what}")
     if not answers.rows:
         raise DataError(source, answers.lost, "questions whose evidence is among the memories")
     about = table.Unit(
@@ -342,8 +414,11 @@ def evaluate(
         config=dict(facts.settings),
     )
     names = list(dict.fromkeys(str(row["system"]) for row in answers.rows))
-    notes |= _notes(names, recipe, users[0])
+    for name, known in _notes(names, recipe, users[0]).items():
+        notes[name] = notes.get(name, {}) | known
     metrics = table.summarise(answers.rows, about, evaluation.measures, pairs_of(names), notes)
+    metrics["notes"] = list(getattr(suite, "notes", ()))
+    fresh(out)
     write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
     write_json_lines(out / QUESTIONS, answers.rows)
     trec.write_runs(out / "run.trec", answers.runs)
@@ -360,24 +435,28 @@ def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
 
 
-def _loaded(trained: Sequence[str], scorers: Sequence[Path], recipe: Recipe) -> Scorers:
-    if not trained:
-        return {}
-    if not scorers:
+def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recipe: Recipe) -> Scorers:
+    """Checkpoints by system and seed. A train run's folder stands for all of its seeds."""
+    lacking = [name for name in trained if not scorers.get(name)]
+    if lacking:
+        keys = {name: "scorer.path" if name == "utility" else f"scorer.{name.removeprefix('utility_')}" for name in lacking}
         raise ConfigError(
-            [f"system {name!r} needs a checkpoint: give scorer.path=DIR, or suite.crossfit=true" for name in trained]
+            [f"system {name!r} needs a checkpoint: give {keys[name]}=DIR, or suite.crossfit=true" for name in lacking]
         )
-    if controls := [name for name in trained if name != "utility"]:
-        raise ConfigError(
-            [f"system {name!r} exists with suite.crossfit=true, or as scorer.path of its own" for name in controls]
-        )
-    found = [scorer_at(path) for path in scorers]
-    golden.check(recipe.encoding.build(), found[0].encoder_golden)
-    return {"utility": {seed: checkpoint.scorer for seed, checkpoint in enumerate(found)}}
+    found = {name: [scorer_at(one) for path in scorers[name] for one in seeds_of(path)] for name in trained}
+    encoder = recipe.encoding.build()
+    for checkpoint in (one for checkpoints in found.values() for one in checkpoints):
+        golden.check(encoder, checkpoint.encoder_golden)
+    return {name: {seed: one.scorer for seed, one in enumerate(checkpoints)} for name, checkpoints in found.items()}
+
+
+def seeds_of(path: Path) -> list[Path]:
+    """A train run's scorers, the first seed's first; a scorer folder itself."""
+    return [path, *sorted(path.glob("seed-*"))] if (path / MANIFEST).exists() else [path]
 
 
 def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[str, dict[str, object]]:
-    """Bytes that a system keeps for a memory beside its text, and what its makers had seen."""
+    """Bytes that a system of ours keeps for a memory beside its text, and what its makers had seen."""
     sample = recipe.encoding.build().encode([turn.text for turn in cases[-1].turns[:200]])
     vectors = sum(map(bytes_of, sample)) / max(1, len(sample))
     pooled = 2 * len(sample[0].pooled)
@@ -386,7 +465,7 @@ def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[
     found: dict[str, dict[str, object]] = {}
     for name in names:
         facts: dict[str, object] = {}
-        if name in kept or name not in ("bm25",):
+        if name in NAMES and name != "bm25":
             facts["bytes_per_memory"] = round(kept.get(name, vectors))
         found[name] = facts | ({"seen": seen[name]} if name in seen else {})
     return found
@@ -444,25 +523,43 @@ def audit(suite: Suite, source: Path, recipe: Recipe, run: Run, facts: Facts) ->
 
     Each question of the suite is labelled with what came next (where the suite has it) or with its answer.
     """
-    out = fresh(run.at("audit"))
+    out = free(run.at("audit"))
     count = Count()
     users = users_of(list(suite.cases(count)))
     found = audit_suite(users, recipe)
     report = {"suite": getattr(suite, "name", ""), "data_sha256": sha256_of(source), "skipped": dict(count.skipped), **found}
-    write_text(out / METRICS, to_json(report, indent=2) + "\n")
+    write_text(fresh(out) / METRICS, to_json(report, indent=2) + "\n")
     audit_table.show(report)
     facts.write(out, "audit", {"suite": source})
     return report
 
 
+def finished(folder: Path, stage: str, *files: str) -> dict[str, Any]:
+    """The manifest of a stage. Raises DataError where it did not end, or where a file is no longer the one that it wrote."""
+    told = read_manifest(folder, stage)
+    for name in files:
+        if not (folder / name).exists() or sha256_of(folder / name) != told.get("outputs", {}).get(name):
+            got = "another file than the stage wrote" if (folder / name).exists() else "no such file"
+            raise DataError(folder / name, got, f"a whole artefact: run `hindsight {stage}` again")
+    return told
+
+
+def free(folder: Path) -> Path:
+    """The same again, where a stage may write: nothing is there, or what an earlier run of the same name left. That stays until
+    there is something to put in its place. Raises DataError on anything else."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(folder, "a file", "a folder of this stage; give another run.name=")
+    known = {MANIFEST, "config.yaml", "metrics.jsonl", METRICS, DIALOGUES, MEMORIES, EXAMPLES, SCORER, "checkpoint.pt"}
+    known |= {QUESTIONS, "run.trec", "qrels.trec", "report.html", "wandb"}
+    found = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+    if strange := [name for name in found if name not in known and not name.startswith((".", "seed-"))]:
+        raise DataError(folder, ", ".join(strange), "a folder of this stage; give another run.name=")
+    return folder
+
+
 def fresh(folder: Path) -> Path:
-    """An empty folder for a stage's output. What an earlier run of the same name left is removed; anything else is refused."""
-    if folder.exists() and any(folder.iterdir()):
-        known = {MANIFEST, "config.yaml", "metrics.jsonl", METRICS, DIALOGUES, MEMORIES, EXAMPLES, SCORER, "checkpoint.pt"}
-        known |= {QUESTIONS, "run.trec", "qrels.trec", "report.html", "wandb"}
-        strange = sorted(p.name for p in folder.iterdir() if p.name not in known and not p.name.startswith("."))
-        if strange:
-            raise DataError(folder, ", ".join(strange), "a folder of this stage; give another run.name=")
+    """An empty folder for a stage's output."""
+    if free(folder).exists():
         shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True)
     return folder

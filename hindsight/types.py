@@ -32,7 +32,7 @@ class DataError(HindsightError):
     """Input that cannot be read: names the place, what stood there, and what was wanted."""
 
     def __init__(self, place: str | Path, got: object, wanted: str) -> None:
-        shown = str(got)
+        shown = " ".join(str(got).split())  # an error is one line
         self.place, self.got, self.wanted = str(place), got, wanted
         super().__init__(f"{place}: got {shown if len(shown) <= 200 else shown[:200] + '...'}; wanted {wanted}")
 

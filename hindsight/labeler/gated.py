@@ -106,6 +106,7 @@ class Gated:
                 least = np.quantile([one.quality for one in rows], self.drop)
                 rows = [one for one in rows if one.quality >= least]
             kept += [replace(one, weight=weight / len(rows)) for one in rows]
+        kept += [one for one in labelled if one.kind not in KINDS]  # gold, for the upper bound
         scale = len(kept) / max(sum(one.weight for one in kept), 1e-12)
         return [replace(one, weight=one.weight * scale) for one in kept]
 

@@ -8,6 +8,7 @@ most recent session that holds it (crediting all carriers, or a longer future, w
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -69,8 +70,10 @@ class Values:
         return Labelled(query, uses, kind)
 
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
-        """Every use counts the same."""
-        return [replace(one, weight=1.0) for one in labelled]
+        """Calls and replies weigh the same in total: an argument is a certain use, a word of a reply is often a coincidence, and
+        there are twice as many of those."""
+        kinds = Counter(one.kind for one in labelled)
+        return [replace(one, weight=len(labelled) / (len(kinds) * kinds[one.kind])) for one in labelled]
 
 
 def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> tuple[str, Evidence]:

@@ -89,6 +89,8 @@ def difference(comparison: Mapping[str, Any]) -> str:
 def facts(metrics: Metrics) -> dict[str, str]:
     """What the numbers are about: heading -> one line."""
     found = {"suite": metrics["suite"], "unit": metrics["unit"], "n": f"{metrics['n']:,} questions"}
+    if told := metrics.get("notes"):
+        found["notes"] = ", ".join(told)
     if clusters := metrics.get("clusters"):
         found["{low, high}"] = f"95 % interval, {clusters:,} {metrics.get('cluster', 'cluster')}s resampled"
     skipped = metrics.get("skipped") or {}

@@ -18,8 +18,8 @@ class Mlp:
     """``hidden``: units of each group's network; ``interaction``: units of the one over all columns, 0 for none."""
 
     features: str = "act"
-    hidden: int = 16
-    interaction: int = 48
+    hidden: int = 32
+    interaction: int = 0
 
     def build(self) -> Head:
         return self.over(matrix.columns_of(self.features))
