@@ -150,7 +150,7 @@ def recall(chosen: Settings) -> None:
 
 JUDGING = ("eval", "audit", "gold", "formula")  # these know suites
 # system -> where its checkpoint is given
-CHECKPOINTS = {"utility": "scorer"} | {f"utility_{name}": f"scorer.{name}" for name in ("hidden", "shuffled", "gold")}
+CHECKPOINTS = {"utility": "scorer"} | {f"utility_{name}": f"scorer.path_{name}" for name in ("hidden", "shuffled", "gold")}
 
 STAGES: dict[str, Callable[[Settings], Any]] = {
     "mine": mine,

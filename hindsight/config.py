@@ -93,7 +93,7 @@ _NOT_SETTINGS = {(Own, "reader"), (Own, "labels")}
 # settings that are found elsewhere where they are not given
 _OPTIONAL = {(Own, "path"): ""}
 # groups whose parts read or write a path that is not an option of the part itself
-_PATHS = {"logs": ("path",), "scorer": ("path", "hidden", "shuffled", "gold")}
+_PATHS = {"logs": ("path",), "scorer": ("path", "path_hidden", "path_shuffled", "path_gold")}
 
 
 @dataclass(frozen=True)

@@ -439,7 +439,9 @@ def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recip
     """Checkpoints by system and seed. A train run's folder stands for all of its seeds."""
     lacking = [name for name in trained if not scorers.get(name)]
     if lacking:
-        keys = {name: "scorer.path" if name == "utility" else f"scorer.{name.removeprefix('utility_')}" for name in lacking}
+        keys = {
+            name: "scorer.path" if name == "utility" else f"scorer.path_{name.removeprefix('utility_')}" for name in lacking
+        }
         raise ConfigError(
             [f"system {name!r} needs a checkpoint: give {keys[name]}=DIR, or suite.crossfit=true" for name in lacking]
         )
