@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hindsight.encoder.hashing import HashingEncoder
-from hindsight.features.timeline import Column, Postings, Timeline
+from hindsight.features.postings import Column, Postings
+from hindsight.features.timeline import Timeline
 from hindsight.miner.turns import Turns
 from hindsight.types import ToolCall, Turn
 from tests.system.stream import turns

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight.encoder.hashing import HashingEncoder
+from hindsight.features.postings import Column
 from hindsight.features.replay import replay
-from hindsight.features.timeline import Column
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.system.past import Past
