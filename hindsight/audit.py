@@ -25,7 +25,8 @@ def audit_suite(users: Sequence[Sequence[Case]], recipe: Recipe) -> dict[str, An
     labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
     gold: dict[str, set[str]] = {}
     pools: dict[str, list[str]] = {}
-    work = list(zip(mined(recipe.miner, users), users))
+    futures = [[case.future or _told(case) for case in cases] for cases in users]
+    work = list(zip(mined(recipe.miner, users), users, futures, _others(futures)))
     for labels, truth, pool in each(partial(_user, recipe), work, recipe.jobs, "audit"):
         for name in FUTURES:
             labelled[name] += labels[name]
@@ -34,15 +35,24 @@ def audit_suite(users: Sequence[Sequence[Case]], recipe: Recipe) -> dict[str, An
     return {"futures": {name: audit(labelled[name], gold, pools) for name in FUTURES}}
 
 
-def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case]]) -> Audited:
-    stream, cases = work
+def _others(futures: Sequence[Sequence[Turn]]) -> list[list[Turn]]:
+    """For each question the future of another: of the same user, who is the harder control; of the next one where a user has
+    but one question."""
+    found: list[list[Turn]] = []
+    for place, own in enumerate(futures):
+        order = list(range(len(own)))
+        random.Random(f"futures:{len(own)}").shuffle(order)
+        after = dict(zip(order, [*order[1:], *order[:1]]))  # a round: none keeps its own
+        found.append([own[after[i]] for i in range(len(own))] if len(own) > 1 else [futures[(place + 1) % len(futures)][0]])
+    return found
+
+
+def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case], Sequence[Turn], Sequence[Turn]]) -> Audited:
+    stream, cases, futures, others = work
     encoder = built(recipe.encoding)
-    futures = [case.future or _told(case) for case in cases]
     labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
     gold: dict[str, set[str]] = {}
     pools: dict[str, list[str]] = {}
-    order = list(range(len(cases)))
-    random.Random(stream.user_id).shuffle(order)
     for place, past in replay(stream.turns, stream.memories, encoder, [case.query.asked_at for case in cases]):
         case = cases[place]
         known = moment(past, case.query)
@@ -52,7 +62,7 @@ def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case]]) -> Audited:
         pools[case.query.query_id] = [m.memory_id for m in pool]
         before = case.turns[len(case.turns) - len(case.query.context) :]
         for name in FUTURES:
-            future = futures[order[place]] if name == "shuffled" else futures[place]
+            future = others[place] if name == "shuffled" else futures[place]
             # the labelers' own "shuffled" draws from the log; here the future is drawn from the suite
             labeler = replace(recipe.labeler, future="hidden" if name == "hidden" else "real")
             one = labeler.teach(known, before, future)

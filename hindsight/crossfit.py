@@ -14,7 +14,7 @@ from hindsight.features import matrix
 from hindsight.parallel import each
 from hindsight.scorer.head import Head
 from hindsight.train.batches import Listed
-from hindsight.train.learn import Encoding, HeadConfig, features_each, hold_out, label_each, learn
+from hindsight.train.learn import Encoding, HeadConfig, features_each, label_each, learn
 from hindsight.train.loop import Fit
 from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use
 
@@ -110,12 +110,11 @@ def _fit(
     task: _Task,
 ) -> Head:
     training = [place for place, fold in enumerate(fold_of) if fold != task.fold]
-    users = [labelled[place][0].query.user_id for place in training if labelled[place]]
     return learn(
         [one for place in training for one in labelled[place]],
         [one for place in training for one in lists[place]],
         labeler,
         recipe.scorer,
         replace(recipe.fit, seed=task.seed),
-        hold_out(users, 0.0),
+        frozenset(),  # nobody is held out of a fold: there would be too few to stop early by
     ).head
