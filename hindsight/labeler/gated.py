@@ -112,13 +112,16 @@ class Gated:
 
 
 def _queries(turns: Sequence[Turn], user_id: str, gap: int, seed: int) -> Iterator[tuple[Labelled, int]]:
-    """(training query without uses, position of the turn that is its future or its answer)."""
+    """(training query without uses, position of the turn that is its future or its answer). A system prompt is no turn of theirs:
+    it asks nothing and tells nothing."""
     end = turns[-1].position + 1 if turns else 0
     for place, turn in enumerate(turns):
+        if turn.role == "system":
+            continue
         me, text = speaker_of(turn), said(turn.text)
         before = turns[place - 1] if place and turns[place - 1].session == turn.session else None
         context = tuple(t.position for t in turns[max(0, place - gap) : place])
-        if before and (asked := questions(said(before.text), speaker_of(before), me)):
+        if before and before.role != "system" and (asked := questions(said(before.text), speaker_of(before), me)):
             yield _one("HQ", user_id, turn, asked, turn.position, context), turn.position
             yield _one("RQ", user_id, turn, asked, end, (), (before.position,)), turn.position
         other = speaker_of(before) if before else next((speaker_of(t) for t in turns if t.speaker != turn.speaker), me)
