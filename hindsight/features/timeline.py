@@ -163,7 +163,8 @@ class Timeline:
         """Rows whose text holds any of these normalised strings, in order. The rarest term narrows the search first."""
         found: set[int] = set()
         for form in forms:
-            keys = terms(form)
+            # a lone letter of a script without spaces is no term where others follow it: 8日 in 8日出发
+            keys = [term for term in terms(form) if len(term) > 1 or term.isascii()]
             rows: Iterable[int] = range(len(self.plain))
             if keys:
                 rows = self.postings.get(min(keys, key=self.postings.frequency))[0].tolist()

@@ -20,7 +20,8 @@ from hindsight.features.moment import Moment
 from hindsight.features.replay import moment, replay
 from hindsight.features.timeline import Timeline
 from hindsight.labeler.moments import moments
-from hindsight.miner.wording import said
+from hindsight.miner.wording import said, worded
+from hindsight.text import normalise
 from hindsight.types import Encoder, Ints, Labelled, Memory, Turn, Use
 from hindsight.values import leaves, surfaces
 
@@ -79,7 +80,9 @@ class Values:
 def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> tuple[str, Evidence]:
     """("call" or "reply", evidence). Several values may credit one row: their gains add up."""
     end = int(rows[-1]) + 1 if len(rows) else 0
-    seen = " ".join(said(turn.text) for turn in before).lower()
+    seen = normalise(
+        " ".join(said(turn.text) or worded(turn, "") for turn in before)
+    )  # as memories: a bare call reads as such
     found = dict[int, tuple[float, str]]()
 
     def give(carriers: list[int], gain: float, value: str) -> None:
@@ -98,7 +101,7 @@ def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> 
     known = frozenset[str]().union(*(cues.entities(said(turn.text)) for turn in before))
     for entity in sorted(cues.entities(said(future.text)) - known):
         carriers = [row for row in past.with_entity(entity) if row < end]
-        if carriers and entity not in seen:
+        if carriers and normalise(entity) not in seen:
             give(carriers, float(np.log(1 + (end - len(carriers) + 0.5) / (len(carriers) + 0.5))), entity)
     return "reply", [(row, gain, value) for row, (gain, value) in found.items()]
 
