@@ -33,7 +33,8 @@ def cases_of(folder, suite=FactRecall):
 
 
 @pytest.mark.parametrize("suite", [FactRecall, Reuse])
-def test_no_system_pays_for_what_grows_with_the_log(tmp_path, monkeypatch, suite):
+@pytest.mark.parametrize(("names", "limit"), [(PLAIN, 10), (("zsum",), 1000)])
+def test_no_system_pays_for_what_grows_with_the_log(tmp_path, monkeypatch, suite, names, limit):
     """A clock that only the growing of something moves: of the shared past, of an index, of a text's vectors."""
     clock = [0.0]
 
@@ -51,8 +52,8 @@ def test_no_system_pays_for_what_grows_with_the_log(tmp_path, monkeypatch, suite
     monkeypatch.setattr(evaluate.time, "perf_counter", lambda: clock[0])
     evaluate.built.cache_clear()  # texts of other tests are known to an encoder that was built before
     user = cases_of(tmp_path, suite)[0]
-    answers = ask_user(ask(candidates=CandidatesConfig(10)), (user, {}))
-    assert len(answers.rows) == 3 * len(PLAIN) and clock[0] > 40
+    answers = ask_user(ask(names, candidates=CandidatesConfig(limit)), (user, {}))
+    assert len(answers.rows) == 3 * len(names) and clock[0] > 40
     assert {(row["system"], row["ms"]) for row in answers.rows if row["ms"]} == set()
 
 
