@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hindsight.logs import sgd
-from hindsight.types import Count, Dialogue, Turn, opaque
+from hindsight.types import Count, DataError, Dialogue, Turn, opaque
 
 Order = Literal["concat", "inter"]
 SIZE, SHARING, SHORTEST = 8, 5, 4  # dialogues a history; of those sharing services; turns in a cut piece
@@ -47,10 +47,12 @@ class SGDHistories:
             yield dialogue
 
     def keyed(self, path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Annotated]]]:
-        """(history, its turns with annotation)."""
+        """(history, its turns with annotation). A split that holds fewer histories gives what it holds, which is noted; raises
+        DataError where it holds none."""
         dialogues = [_annotated(number, *one) for number, one in enumerate(sgd.keyed(path, count))]
-        rng = random.Random(11)
+        rng, made = random.Random(11), 0
         for number, history in enumerate(_histories(dialogues, self.histories, self.seed)):
+            made += 1
             for order in ("concat", "inter"):
                 pieces = _ordered(history, order, rng)
                 if self.order in (order, "both"):
@@ -60,16 +62,22 @@ class SGDHistories:
                         Dialogue(name, opaque("user", name), tuple(one.turn for one in turns), f"{path.name}:{number}"),
                         turns,
                     )
+        if not made:
+            wanted = f"{SIZE} or more, one of them of several services"
+            raise DataError(path, f"{len(dialogues)} dialogues that make no history", wanted)
+        if made < self.histories:
+            count.note("history not made: too few dialogues are left", self.histories - made)
 
 
 def _annotated(number: int, dialogue: Dialogue, keys: list[int], raw: dict[str, Any]) -> tuple[list[Annotated], list[str]]:
     turns: list[Annotated] = []
     service = ""
     for turn, place in zip(dialogue.turns, keys):
-        frames = tuple(raw["turns"][place].get("frames", ()))
-        service = frames[-1]["service"] if frames else service
+        found = raw["turns"][place].get("frames")
+        frames = tuple(frame for frame in found if isinstance(frame, dict)) if isinstance(found, list) else ()
+        service = frames[-1].get("service", service) if frames else service
         turns.append(Annotated(turn, number, service, frames))
-    return turns, list(raw.get("services", ()))
+    return turns, list(raw.get("services") or ())
 
 
 def _histories(
@@ -85,7 +93,7 @@ def _histories(
     used: set[int] = set()
     made = 0
     for first in [place for place, (_, services) in enumerate(dialogues) if len(services) > 1]:
-        if made >= wanted:
+        if made >= wanted or len(dialogues) - len(used) < SIZE:
             return
         if first in used:
             continue

@@ -84,10 +84,10 @@ def test_wrong_files_say_so(tmp_path):
         list(SGDReader().read(tmp_path, Count()))
 
 
-@pytest.mark.skipif(not REAL, reason="needs HINDSIGHT_SGD, the folder of SGD's unpacked test split")
+@pytest.mark.skipif(not REAL, reason="needs HINDSIGHT_SGD, the folder of the unpacked SGD with its train, dev and test")
 def test_the_real_test_split():
     count = Count()
-    read = list(SGDReader().read(Path(REAL), count))
+    read = list(SGDReader().read(Path(REAL) / "test", count))
     assert len(read) == count.kept == 2921 and not count.skipped and not count.notes
     calls = [call for one in read for turn in one.turns for call in turn.calls]
     assert sum(len(one.turns) for one in read) == 49726 and len(calls) == 7658
