@@ -76,6 +76,10 @@ class Reuse:
             query = asked[stream.user_id].get(at + 1)
             if query is None:
                 raise DataError(place, f"turn {row.turn}", "a user's turn that the assistant answers")
+            relevant = tuple(p for p in relevant if p not in query.context)
+            if not relevant:
+                count.skip("no value from before the context")
+                continue
             count.keep()
             earlier = any(stream.turns[p].session != stream.turns[at].session for p in relevant)
             kind = f"{row.type}, {'earlier' if earlier else 'same'} session"
@@ -136,17 +140,18 @@ def _given(frames: tuple[dict[str, Any], ...]) -> Annotation:
     said: dict[str, str] = {}
     call: tuple[str, dict[str, str]] | None = None
     for frame in frames:
-        for action in frame["actions"]:
-            if action["act"] in _GIVES and action.get("slot", "") not in _NO_VALUE:
+        service = frame.get("service", "")
+        for action in frame.get("actions") or ():
+            if action.get("act") in _GIVES and action.get("slot", "") not in _NO_VALUE:
                 spoken = action.get("values") or []
                 for place, canonical in enumerate(action.get("canonical_values") or spoken):
                     value = _normal(canonical)
-                    values.add((frame["service"], action["slot"], value))
+                    values.add((service, action["slot"], value))
                     if place < len(spoken):
                         said[value] = _normal(spoken[place])
-        if "service_call" in frame:
-            parameters = frame["service_call"]["parameters"]
-            call = (frame["service"], {slot: _normal(value) for slot, value in parameters.items()})
+        if made := frame.get("service_call"):
+            parameters = made.get("parameters") or {}
+            call = (service, {slot: _normal(value) for slot, value in parameters.items()})
     return Annotation(frozenset(values), frozenset(v for _, _, v in values if not _weak(v)), said, call)
 
 
