@@ -21,6 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import cycle, groupby, islice
 from pathlib import Path
 
@@ -53,13 +54,19 @@ def padding(path: Path | None, cases: Sequence[Case], own: str) -> Iterator[list
     for user, asked in groupby(cases, key=lambda case: case.query.user_id):
         if user != own:
             yield from sessions_of(max((case.turns for case in asked), key=len))
+    for user, sessions in elsewhere(path):
+        if user != own:
+            yield from sessions
+
+
+@lru_cache(maxsize=1)
+def elsewhere(path: Path | None) -> list[tuple[str, Sessions]]:
+    """(user, sessions)."""
     if path is None:
         dialogues = (d for name in bundled.LOGS for d in NativeReader().read(bundled.FOLDER / name, Count()))
     else:
         dialogues = SGDHistories("concat", 200).read(path, Count())
-    for dialogue in dialogues:
-        if dialogue.user_id != own:
-            yield from sessions_of(dialogue.turns)
+    return [(dialogue.user_id, sessions_of(dialogue.turns)) for dialogue in dialogues]
 
 
 def padded(own: Sessions, others: Sequence[list[Turn]], size: int, place: str) -> tuple[list[Turn], dict[int, int], bool]:
