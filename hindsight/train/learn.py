@@ -25,7 +25,8 @@ class Buildable(Protocol):
 class HeadConfig(Protocol):
     """Linear or Mlp."""
 
-    features: str
+    @property
+    def features(self) -> str: ...
 
     def build(self) -> Head: ...
 
@@ -100,11 +101,11 @@ def torch_seeded(seed: int) -> None:
 
 
 def hold_out(users: Sequence[str], share: float) -> frozenset[str]:
-    """About ``share`` of the users, at least one, chosen by a hash of their ids; none where there is but one user."""
+    """About ``share`` of the users, at least one and never all, chosen by a hash of their ids; none where there is but one user."""
     ordered = sorted(set(users), key=lambda user: hashlib.sha256(f"held out {user}".encode()).hexdigest())
     if len(ordered) < 2 or share <= 0:
         return frozenset()
-    return frozenset(ordered[: max(1, round(share * len(ordered)))])
+    return frozenset(ordered[: min(len(ordered) - 1, max(1, round(share * len(ordered))))])
 
 
 @lru_cache(maxsize=1)
