@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight.text import normalise
@@ -56,6 +56,7 @@ VALUE = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(VALUE)
 def test_every_form_is_normal_and_told_once_and_no_strong_value_is_lost(value):
     forms = surfaces(value)
