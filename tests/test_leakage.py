@@ -59,9 +59,6 @@ def logs(tmp_path_factory):
     return list(streams(NativeReader().read(path, Count())))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="replay gives an episode as soon as its last turn is past, be its session over or not"
-)
 def test_turns_at_or_after_the_moment_change_no_episode_of_the_past(logs):
     """Which episode a session has closed by now may hang on its later turns; system/past waits until the session is over."""
     turns = list(logs[0].turns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,21 +17,38 @@ def replay(
 ) -> Iterator[tuple[int, Timeline]]:
     """(place in ``moments``, the user's past before that position), in the order of the moments' positions.
 
-    The timeline is one and the same object throughout: use it before the next step.
+    A turn's memory is known when the turn has been said. Any other (an episode) only when the next session has begun: where it
+    ends may hang on any later turn of its own. The timeline is one and the same object throughout: use it before the next step.
     """
     past = Timeline(encoder)
     ordered = sorted(memories, key=lambda m: (m.sources[-1], m.memory_id))
+    known_at = [memory.sources[-1] for memory in ordered]
+    if any(memory.kind != "turn" for memory in ordered):
+        over = _session_over(turns)
+        known_at = [at if m.kind == "turn" else over[at] for m, at in zip(ordered, known_at)]
     encoder.encode([m.text for m in ordered])  # one batch now, cache hits later
     next_turn = next_memory = 0
     for place in sorted(range(len(moments)), key=lambda i: moments[i]):
         until_turn, until_memory = next_turn, next_memory
         while until_turn < len(turns) and turns[until_turn].position < moments[place]:
             until_turn += 1
-        while until_memory < len(ordered) and ordered[until_memory].sources[-1] < moments[place]:
+        while until_memory < len(ordered) and known_at[until_memory] < moments[place]:
             until_memory += 1
         past.observe(turns[next_turn:until_turn], ordered[next_memory:until_memory])
         next_turn, next_memory = until_turn, until_memory
         yield place, past
+
+
+def _session_over(turns: Sequence[Turn]) -> dict[int, float]:
+    """Position of a turn -> that of the first turn after its run of one session; infinite in the last one."""
+    over: dict[int, float] = {}
+    after, session = math.inf, ""
+    for later, turn in zip([None, *reversed(turns)], reversed(turns)):
+        if later is not None and turn.session != session:
+            after = later.position
+        session = turn.session
+        over[turn.position] = after
+    return over
 
 
 def pool(past: Timeline, query: Query) -> Ints:

@@ -1,4 +1,4 @@
-"""One small network a group, and one over all columns named ``interaction``: in *act* the sum of groups alone costs too much."""
+"""One small network a group. One over all columns, named ``interaction``, can be had: it learned the noise of act labels (LOG.md)."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ def test_an_untrained_linear_head_has_no_opinion_and_a_seed_gives_one_mlp():
 
 
 def test_the_interaction_is_optional():
-    assert INTERACTION in Mlp().build().groups
-    assert INTERACTION not in Mlp(interaction=0).build().groups
+    assert INTERACTION in Mlp(interaction=4).build().groups
+    assert INTERACTION not in Mlp().build().groups
 
 
 @pytest.mark.parametrize(
