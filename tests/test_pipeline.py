@@ -40,13 +40,15 @@ def read(path):
 
 
 def bytes_of(folder):
-    """File -> bytes; of a manifest without the commit, which may get a ``+dirty`` meanwhile."""
+    """File -> bytes; without the commit, which may get a ``+dirty`` meanwhile."""
     found = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     for name in found:
         if name.endswith("manifest.json"):
             body = json.loads(found[name])
             inputs = {key: value["path"] for key, value in body.pop("inputs").items()}  # manifests too, whose commit differs
-            found[name] = json.dumps([{**body, "commit": ""}, inputs]).encode()
+            found[name] = json.dumps([{**body, "commit": "", "outputs": list(body["outputs"])}, inputs]).encode()
+        elif name.endswith("README.md"):  # a model card
+            found[name] = b"".join(line for line in found[name].splitlines() if b"made at commit" not in line)
     return found
 
 
