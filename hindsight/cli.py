@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hindsight import stages
+from hindsight import judging, stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
-from hindsight.stages import Facts, Run
+from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.suite.bundled import FOLDER as BUNDLED
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
@@ -101,20 +101,20 @@ def suite_of(chosen: Settings) -> Any:
         return suite.build()
     run: Run = chosen["run"]
     path = suite.path if str(suite.path) != "." else logs_at(chosen)
-    labels = None if suite.qrels else stages.read_labels(run.at("mine"), run.at("label"))
+    labels = None if suite.qrels else read_labels(run.at("mine"), run.at("label"))
     return replace(suite, path=path, reader=chosen["logs"].build(), labels=labels, share=run.held_out).build()
 
 
-def evaluate(chosen: Settings) -> stages.Judged:
+def evaluate(chosen: Settings) -> judging.Judged:
     suite = suite_of(chosen)
     scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
     paths = scorers["utility"]
     recipe = recipe_of(chosen)
     if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
-        recipe = replace(recipe, miner=stages.miner_of(stages.scorer_at(paths[0]), recipe.miner))
+        recipe = replace(recipe, miner=miner_of(scorer_at(paths[0]), recipe.miner))
     if chosen["system"].path and "" not in sys.path:
         sys.path.insert(0, "")  # a module of the user's lies where they are; an installed script would not look there
-    return stages.evaluate(
+    return judging.evaluate(
         suite, suite.path, recipe, chosen["evaluation"], chosen["system"], scorers, chosen["run"], Facts(chosen.plain)
     )
 
@@ -125,12 +125,12 @@ def gold(chosen: Settings) -> Path:
 
 
 def formula(chosen: Settings) -> Path:
-    return stages.formula(suite_of(chosen), recipe_of(chosen), Path(chosen["system"].formula or "formula.json"))
+    return judging.formula(suite_of(chosen), recipe_of(chosen), Path(chosen["system"].formula or "formula.json"))
 
 
 def audit(chosen: Settings) -> None:
     suite = suite_of(chosen)
-    stages.audit(suite, suite.path, recipe_of(chosen), chosen["run"], Facts(chosen.plain))
+    judging.audit(suite, suite.path, recipe_of(chosen), chosen["run"], Facts(chosen.plain))
 
 
 def export(chosen: Settings) -> Path:

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
+from hindsight.judging import Evaluation, SystemChoice
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.overlap import Overlap
 from hindsight.labeler.values import Values
@@ -39,9 +40,10 @@ from hindsight.logs.sgd import SGDReader
 from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
+from hindsight.runs import Run
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
-from hindsight.stages import Evaluation, Export, Recall, Run, SystemChoice
+from hindsight.stages import Export, Recall
 from hindsight.suite.beam import Beam
 from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.locomo import LoCoMo

@@ -11,7 +11,7 @@ from hindsight.cli import main, recipe_of
 from hindsight.config import settings
 from hindsight.report.recall import show
 from hindsight.retrieval.candidates import CandidatesConfig
-from hindsight.stages import scorer_at
+from hindsight.runs import scorer_at
 from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.reuse import Reuse
 from hindsight.system.past import Past

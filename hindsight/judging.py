@@ -1,0 +1,243 @@
+"""The stages that hold something against gold: evaluate, audit, and the search for the best formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hindsight.audit import audit_suite
+from hindsight.crossfit import Recipe, crossfit
+from hindsight.crossfit import gold as judged
+from hindsight.crossfit import mined as mined_from
+from hindsight.encoder import golden
+from hindsight.encoder.cache import bytes_of
+from hindsight.evaluate import Answers, Ask, Scorers, ask_user, check, users_of
+from hindsight.io import (
+    sha256_of,
+    to_json,
+    write_json_lines,
+    write_text,
+)
+from hindsight.measure import table, trec
+from hindsight.measure.ranking import parse
+from hindsight.parallel import each
+from hindsight.report import audit as audit_table
+from hindsight.report import page
+from hindsight.report import table as terminal
+from hindsight.retrieval.candidates import CandidatesConfig
+from hindsight.runs import (
+    METRICS,
+    QUESTIONS,
+    Facts,
+    Run,
+    free,
+    fresh,
+    refuse,
+    say,
+    scorer_at,
+    seeds_of,
+)
+from hindsight.scorer.formula import SEARCHED, read_formula, search
+from hindsight.scorer.formula import Judged as Weighed
+from hindsight.system.build import NAMES, TRAINED
+from hindsight.train.learn import features_each
+from hindsight.types import (
+    Case,
+    ConfigError,
+    Count,
+    DataError,
+    Suite,
+)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """``k``: hits asked for. ``crossfit``: retrain by ``folds`` of users inside the suite. ``seeds``: how many, from 0."""
+
+    measures: tuple[str, ...] = (
+        "recall@1",
+        "recall@5",
+        "recall@10",
+        "recall_any@10",
+        "recall_all@10",
+        "mrr",
+        "ndcg@10",
+        "ndcg_lme@10",
+    )
+    k: int = 20
+    candidates: int = 1000
+    crossfit: bool = False
+    folds: int = 5
+    seeds: int = 5
+    limit: int = 0
+
+    def __post_init__(self) -> None:
+        deepest = max((one.cutoff or 1 for one in parse(self.measures)), default=0)
+        counts = {"k": self.k, "candidates": self.candidates, "seeds": self.seeds}
+        refuse(
+            {f"evaluation.{name}={value}: wanted 1 or more": value < 1 for name, value in counts.items()}
+            | {f"evaluation.k={self.k}: wanted {deepest} or more, for the measures": 1 <= self.k < deepest}
+            | {"evaluation.measures=[]: wanted one or more": not deepest}
+            | {f"evaluation.folds={self.folds}: wanted 2 or more": self.folds < 2}
+            | {f"evaluation.limit={self.limit}: wanted 0 or more": self.limit < 0}
+        )
+
+
+@dataclass(frozen=True)
+class SystemChoice:
+    """``names``: of our systems. ``run``: a TREC run, ``path``: module:Class, of yours. ``formula``: what ``hindsight formula``
+    wrote, for the system of that name."""
+
+    names: tuple[str, ...] = ("random", "recent", "bm25", "dense", "rrf", "zsum", "prior", "utility")
+    run: str = ""
+    path: str = ""
+    formula: str = ""
+
+    def __post_init__(self) -> None:
+        refuse(
+            {f"system {name!r}; known: {', '.join(NAMES)}": name not in NAMES for name in self.names}
+            | {f"system {name!r} stands twice": self.names.count(name) > 1 for name in self.names}
+            | {"system=[]: wanted one or more, or system.run=, or system.path=": not (self.names or self.run or self.path)}
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an evaluation wrote: for callers that go on with it."""
+
+    folder: Path
+    metrics: Mapping[str, Any]
+
+
+def evaluate(
+    suite: Suite, source: Path, recipe: Recipe, evaluation: Evaluation, chosen: SystemChoice, scorers: Mapping[str, Sequence[Path]], run: Run,
+    facts: Facts,
+) -> Judged:  # fmt: skip
+    """Every system on every question: metrics.json, questions.jsonl, TREC files, report.html; the table on standard output.
+
+    ``scorers``: system -> its checkpoints, one a seed. With ``crossfit`` they are not used.
+    """
+    out = free(run.at("eval"))
+    count = Count()
+    cases = list(suite.cases(count))
+    if evaluation.limit:
+        cases = cases[: evaluation.limit]
+    users = users_of(cases)
+    say(f"eval: {count}")
+    if not users:
+        raise DataError(source, f"no question ({count})", "a suite with gold")
+    trained = [name for name in chosen.names if name in TRAINED]
+    ask = Ask(
+        tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
+        evaluation.k, chosen.run, chosen.path,
+    )  # fmt: skip
+    fixed: Scorers = {"formula": {0: read_formula(Path(chosen.formula))}} if chosen.formula else {}
+    check(ask, fixed)
+    notes: dict[str, dict[str, object]] = {}
+    by_user: list[Scorers]
+    if evaluation.crossfit and trained:
+        heads, sizes = crossfit(recipe, users, trained, evaluation.folds, range(evaluation.seeds))
+        by_user = list(heads)
+        notes |= {name: {"trained_on": f"{sizes[name]} queries of the other folds' users"} for name in trained}
+    else:
+        by_user = [_loaded(trained, scorers, recipe)] * len(users)
+        notes |= {name: {"trained_on": ", ".join(map(str, scorers.get(name, ())))} for name in trained}
+    answers = Answers()
+    work = [(cases, {**scorers, **fixed}) for cases, scorers in zip(users, by_user)]
+    for one in each(partial(ask_user, ask), work, run.jobs, "ask"):
+        answers.add(one)
+    for what, times in answers.noted.items():
+        say(f"eval: {times} x {what}")
+    if not answers.rows:
+        raise DataError(source, answers.lost, "questions whose evidence is among the memories")
+    about = table.Unit(
+        suite=getattr(suite, "name", type(suite).__name__),
+        unit=getattr(suite, "unit", "turn"),
+        data_sha256=sha256_of(source),
+        skipped=dict(count.skipped) | answers.lost,
+        config=dict(facts.settings),
+    )
+    names = list(dict.fromkeys(str(row["system"]) for row in answers.rows))
+    for name, known in _notes(names, recipe, users[0]).items():
+        notes[name] = notes.get(name, {}) | known
+    metrics = table.summarise(answers.rows, about, evaluation.measures, pairs_of(names), notes)
+    metrics["notes"] = list(getattr(suite, "notes", ()))
+    fresh(out)
+    write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
+    write_json_lines(out / QUESTIONS, answers.rows)
+    trec.write_runs(out / "run.trec", answers.runs)
+    trec.write_qrels(out / "qrels.trec", answers.qrels)
+    page.write(out / "report.html", metrics, answers.rows)
+    terminal.show(metrics)
+    facts.write(out, "eval", {"suite": source}, seeds=metrics["seeds"], n=metrics["n"])
+    say(f"eval: {out}/report.html")
+    return Judged(out, metrics)
+
+
+def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Ours against each baseline and each control."""
+    return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+
+
+def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recipe: Recipe) -> Scorers:
+    """Checkpoints by system and seed. A train run's folder stands for all of its seeds."""
+    lacking = [name for name in trained if not scorers.get(name)]
+    if lacking:
+        keys = {
+            name: "scorer.path" if name == "utility" else f"scorer.path_{name.removeprefix('utility_')}" for name in lacking
+        }
+        raise ConfigError(
+            [f"system {name!r} needs a checkpoint: give {keys[name]}=DIR, or suite.crossfit=true" for name in lacking]
+        )
+    found = {name: [scorer_at(one) for path in scorers[name] for one in seeds_of(path)] for name in trained}
+    encoder = recipe.encoding.build()
+    for checkpoint in (one for checkpoints in found.values() for one in checkpoints):
+        golden.check(encoder, checkpoint.encoder_golden)
+    return {name: {seed: one.scorer for seed, one in enumerate(checkpoints)} for name, checkpoints in found.items()}
+
+
+def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[str, dict[str, object]]:
+    """Bytes that a system of ours keeps for a memory beside its text, and what its makers had seen."""
+    sample = recipe.encoding.build().encode([turn.text for turn in cases[-1].turns[:200]])
+    vectors = sum(map(bytes_of, sample)) / max(1, len(sample))
+    pooled = 2 * len(sample[0].pooled)
+    kept = {"dense": pooled, "rrf": pooled, "recent": 0, "random": 0}
+    seen = {"prior": "its weights were made by people who had seen LoCoMo, BEAM and LongMemEval questions"}
+    found: dict[str, dict[str, object]] = {}
+    for name in names:
+        facts: dict[str, object] = {}
+        if name in NAMES and name != "bm25":
+            facts["bytes_per_memory"] = round(kept.get(name, vectors))
+        found[name] = facts | ({"seen": seen[name]} if name in seen else {})
+    return found
+
+
+def audit(suite: Suite, source: Path, recipe: Recipe, run: Run, facts: Facts) -> Mapping[str, Any]:
+    """A labeler against gold, beside its controls: does the future find the memories that were really used?
+
+    Each question of the suite is labelled with what came next (where the suite has it) or with its answer.
+    """
+    out = free(run.at("audit"))
+    count = Count()
+    users = users_of(list(suite.cases(count)))
+    found = audit_suite(users, recipe)
+    report = {"suite": getattr(suite, "name", ""), "data_sha256": sha256_of(source), "skipped": dict(count.skipped), **found}
+    write_text(fresh(out) / METRICS, to_json(report, indent=2) + "\n")
+    audit_table.show(report)
+    facts.write(out, "audit", {"suite": source})
+    return report
+
+
+def formula(suite: Suite, recipe: Recipe, to: Path, trials: int = 400) -> Path:
+    """The best of ``trials`` random weightings on a suite of development logs, as a file for ``system.formula``."""
+    users = users_of(list(suite.cases(Count())))
+    streams = mined_from(recipe.miner, users)
+    labelled = [judged(stream, cases) for stream, cases in zip(streams, users)]
+    lists = [one for rows in features_each(streams, labelled, recipe.encoding, SEARCHED, recipe.jobs) for one in rows]
+    found = search([Weighed(one.features, one.gain) for one in lists], trials)
+    found.write(to)
+    say(f"formula: best of {trials} on {len(lists)} questions: {to_json(dict(found.weights))}")
+    return to
