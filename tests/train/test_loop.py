@@ -232,7 +232,7 @@ def test_two_processes_give_the_head_of_one(tmp_path):
     script.write_text(SCRIPT.format(root=str(ROOT), out=str(tmp_path)))
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
     launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", str(script)]
-    run = subprocess.run(launch, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(launch, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr[-2000:]
     rows = []
     head = fit(CURVED.build(), weighted(drawn(50)), drawn(10, 1), SHORT, sink=rows.append)
