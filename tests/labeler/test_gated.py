@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from hindsight.encoder.hashing import HashingEncoder
+from hindsight.features.goal import unit
 from hindsight.features.replay import moment, replay
 from hindsight.labeler.gated import KINDS, Gated
 from hindsight.labeler.pseudo import statement_question
 from hindsight.miner.turns import Turns
+from hindsight.text import terms
 from hindsight.types import Labelled, Query, Turn
 
 ENCODER, PLAIN = HashingEncoder(32), Gated(least_pool=1)
@@ -100,6 +102,30 @@ def test_the_teachers_best_memory_holds_the_new_words():
         assert gains[0] > 2 * gains[1]
     (nothing,) = [one for one in label(changed("Hm, what?")) if one.kind == "HQ" and one.query.asked_at == ASKED]
     assert nothing.quality == 0
+
+
+def test_the_teacher_is_the_recipe():
+    """SCIENCE's formula, term by term."""
+    turns = stream(SAID * 2)
+    hq = only(label(turns), "HQ", 12 + ASKED)
+    ((_, past),) = replay(turns, Turns().mine(turns, "u", ""), ENCODER, [12 + ASKED])
+    known, future = moment(past, hq.query), f"Bo: {SAID[ASKED]}"
+    new = [term for term in dict.fromkeys(terms(future)) if term not in {*terms(hq.query.text), "ana", "bo"}]
+    encoded, asked = (ENCODER.encode([text])[0] for text in (future, f"Ana: {SAID[ASKED - 1]}"))
+    both = unit(encoded.pooled + asked.pooled)
+    parts = (
+        (2, known.bm25(tuple(new))),
+        (1.5, known.bm25_window),
+        (1.5, known.maxsim(known.encoded)[1]),
+        (1, known.cosine(both)),
+        (1, known.maxsim(encoded)[1]),
+    )
+    score = np.sum([weight * (part - part.mean()) / part.std() for weight, part in parts], axis=0)
+    order = np.argsort(-score, kind="stable")[:16]
+    assert sources(turns, hq) == order.tolist()
+    gain = np.exp(score[order][:8])
+    np.testing.assert_allclose([use.gain for use in hq.uses[:8]], gain / gain.sum(), atol=1e-4)
+    assert hq.quality == pytest.approx(parts[0][1].max())
 
 
 def test_names_of_speakers_are_not_new_words():
