@@ -205,7 +205,9 @@ def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[
     vectors = sum(map(bytes_of, sample)) / max(1, len(sample))
     pooled = 2 * len(sample[0].pooled)
     kept = {"dense": pooled, "rrf": pooled, "recent": 0, "random": 0}
-    seen = {"prior": "its weights were made by people who had seen LoCoMo, BEAM and LongMemEval questions"}
+    seen = dict.fromkeys(
+        ("prior", "cues"), "its weights were made by people who had seen LoCoMo, BEAM and LongMemEval questions"
+    )
     found: dict[str, dict[str, object]] = {}
     for name in names:
         facts: dict[str, object] = {}
