@@ -167,7 +167,11 @@ def commit() -> str:
 
 def write_manifest(folder: Path, stage: str, inputs: Mapping[str, Path | None], **facts: object) -> None:
     """Written last: a folder with a manifest is whole. Holds inputs' sha256, commit, seed and versions."""
-    known = {name: {"path": str(path), "sha256": sha256_of(path)} for name, path in inputs.items() if path is not None}
+    known = {
+        name: {"path": str(path), "sha256": sha256_of(path) if path.exists() else "not a file here (a hub id?)"}
+        for name, path in inputs.items()
+        if path is not None
+    }
     files = [p for p in sorted(folder.iterdir()) if p.name != MANIFEST and not p.name.startswith(".")]
     outputs = {p.name: sha256_of(p) for p in files}
     body = {"stage": stage, "inputs": known, "outputs": outputs, "commit": commit(), "versions": versions(), **facts}
