@@ -16,9 +16,10 @@ def by_first(work: Callable[[], object]) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         work()
         return
-    from accelerate import PartialState  # starts torch, which a single process may not need
+    import torch  # neither is needed by a single process
+    from accelerate import PartialState
 
-    state = PartialState()
+    state = PartialState(cpu=not torch.cuda.is_available())  # otherwise, without a GPU, it would not know of the others
     if is_first():
         work()
     state.wait_for_everyone()

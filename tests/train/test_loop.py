@@ -1,4 +1,5 @@
 import itertools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -219,10 +220,12 @@ from hindsight.train.sinks import JsonLines
 from hindsight.train.stacked import Stacked
 from tests.train.test_loop import CURVED, SHORT, drawn, weighted
 from pathlib import Path
+from accelerate import Accelerator
 out = Path({out!r})
 head = fit(CURVED.build(), weighted(drawn(50)), drawn(10, 1), SHORT, out, JsonLines(out / "metrics.jsonl"))
 if int(__import__("os").environ.get("RANK", "0")) == 0:
     torch.save(head.state_dict(), out / "head.pt")
+(out / f"process-{{Accelerator().process_index}}-of-{{Accelerator().num_processes}}").touch()
 """
 
 
@@ -230,10 +233,23 @@ def test_two_processes_give_the_head_of_one(tmp_path):
     """50 lists in batches of 16: the processes' shares differ in size, and in the number of their candidates."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(root=str(ROOT), out=str(tmp_path)))
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
+    # with --cpu the launcher starts one process whatever --num_processes says; this way two run, on the processor
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--multi_gpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
     launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", str(script)]
-    run = subprocess.run(launch, capture_output=True, text=True, timeout=600)
+    run = subprocess.run(
+        launch, capture_output=True, text=True, timeout=600, env=os.environ | {"ACCELERATE_USE_CPU": "true"}
+    )
     assert run.returncode == 0, run.stderr[-2000:]
+    assert sorted(path.name for path in tmp_path.glob("process-*")) == ["process-0-of-2", "process-1-of-2"]
     rows = []
     head = fit(CURVED.build(), weighted(drawn(50)), drawn(10, 1), SHORT, sink=rows.append)
     both = torch.load(tmp_path / "head.pt", weights_only=True)
