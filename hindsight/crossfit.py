@@ -33,13 +33,6 @@ class Recipe:
     jobs: int = 0
 
 
-@dataclass(frozen=True)
-class _Task:
-    name: str
-    fold: int
-    seed: int
-
-
 def mined(miner: Miner, cases_by_user: Sequence[Sequence[Case]]) -> list[Mined]:
     """Each user's longest past, mined anew: what a log of theirs would have held."""
     streams: list[Mined] = []
@@ -58,16 +51,15 @@ def crossfit(
         raise ConfigError([f"evaluation.folds={folds}: wanted from 2 to the number of users, {len(cases_by_user)}"])
     streams = mined(recipe.miner, cases_by_user)
     fold_of = [place * folds // len(streams) for place in range(len(streams))]
-    heads: dict[_Task, Head] = {}
+    heads: dict[str, list[dict[int, Head]]] = {}  # system -> fold -> seed
     sizes: dict[str, int] = {}
     for name in names:
         labelled, labeler = _labelled(recipe, name, streams, cases_by_user)
         lists = features_each(streams, labelled, recipe.encoding, matrix.columns_of(recipe.scorer.features), recipe.jobs)
         sizes[name] = sum(map(len, lists))
-        tasks = [_Task(name, fold, seed) for fold in range(folds) for seed in seeds]
-        work = partial(_fit, recipe, labeler, labelled, lists, fold_of)
-        heads |= zip(tasks, each(work, tasks, recipe.jobs, f"fit {name}"))
-    return [{name: {s: heads[_Task(name, fold, s)] for s in seeds} for name in names} for fold in fold_of], sizes
+        work = partial(_fit, recipe, labeler, labelled, lists, fold_of, tuple(seeds))
+        heads[name] = list(each(work, range(folds), recipe.jobs, f"fit {name}"))
+    return [{name: heads[name][fold] for name in names} for fold in fold_of], sizes
 
 
 def _labelled(
@@ -107,14 +99,14 @@ def _fit(
     labelled: Sequence[Sequence[Labelled]],
     lists: Sequence[Sequence[Listed]],
     fold_of: Sequence[int],
-    task: _Task,
-) -> Head:
-    training = [place for place, fold in enumerate(fold_of) if fold != task.fold]
-    return learn(
-        [one for place in training for one in labelled[place]],
-        [one for place in training for one in lists[place]],
-        labeler,
-        recipe.scorer,
-        replace(recipe.fit, seed=task.seed),
-        frozenset(),  # nobody is held out of a fold: there would be too few to stop early by
-    ).head
+    seeds: Sequence[int],
+    fold: int,
+) -> dict[int, Head]:
+    """Of all seeds at once: the lists are large, and sent to a process once a fold."""
+    training = [place for place, other in enumerate(fold_of) if other != fold]
+    queries = [one for place in training for one in labelled[place]]
+    features = [one for place in training for one in lists[place]]
+    nobody = frozenset[str]()  # held out of a fold: there would be too few to stop early by
+    return {
+        seed: learn(queries, features, labeler, recipe.scorer, replace(recipe.fit, seed=seed), nobody).head for seed in seeds
+    }

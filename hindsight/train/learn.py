@@ -84,20 +84,12 @@ def learn(
         raise DataError("training queries", "none", "more dialogues, or another labeler: no user has a query with a use")
     kept = [by_id.get((one.query.user_id, one.query.query_id)) for one in labelled if one.query.user_id in held_out]
     held = [one for one in kept if one is not None]
-    torch_seeded(settings.seed)
     head = fit(scorer.build(), training, held, settings, folder, sink)
     calibration = calibrate(head, held) if len(held) > 1 else {}
     kinds: dict[str, int] = {}
     for one, _ in training:
         kinds[one.kind] = kinds.get(one.kind, 0) + 1
     return Learned(head, kinds, len(held), calibration)
-
-
-def torch_seeded(seed: int) -> None:
-    """Before a head is built: its first weights come from here."""
-    import torch
-
-    torch.manual_seed(seed)
 
 
 def hold_out(users: Sequence[str], share: float) -> frozenset[str]:
