@@ -28,7 +28,7 @@ lint: $(VENV)/ready
 	$(BIN)/lint-imports
 
 test: lint  ## lint, types, import contracts, tests
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 bench: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.speed

@@ -3,9 +3,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hindsight.cli import main
 from tests import people
+
+# A busy machine is no failure: nothing is said of time but by bench/.
+settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("calm")
 
 # without a model, without a cache on disk, in this process
 SMALL = (
