@@ -312,6 +312,21 @@ class Labeler(Protocol):
         ...
 
 
+class Explains(Labeler, Protocol):
+    """A labeler that shows its evidence part by part: what the audit asks for."""
+
+    def asked(self, turns: Sequence[Turn], user_id: str) -> list[tuple[int, Labelled]]:
+        """(position of the turn that is the future, query without uses) of one user's stream: the moments that it would label."""
+        ...
+
+    def explain(
+        self, known: Any, before: Sequence[Turn], asked: Labelled, future: Turn
+    ) -> tuple[Labelled | None, dict[str, Floats]]:
+        """As ``teach``, of one of its own queries: the label, whose ``quality`` is how much the future showed that the query did
+        not, and name of each part of the evidence -> (candidates,) what it says of each; zero or constant where it is silent."""
+        ...
+
+
 class Scorer(Protocol):
     """Features -> logits. ``columns``: the feature names that it reads, in order."""
 

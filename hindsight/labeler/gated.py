@@ -26,6 +26,9 @@ from hindsight.text import terms
 from hindsight.types import Encoder, Floats, Labelled, Memory, Query, Turn, Use, opaque
 
 KINDS = ("HQ", "HP", "PQ", "RQ")
+# the parts of the teacher
+NOVELTY, WINDOW, TOKENS = "novel words, BM25", "query, BM25 window", "query, MaxSim-idf"
+COSINE, FUTURE_TOKENS = "future, cosine", "future, MaxSim-idf"
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,24 @@ class Gated:
         """Any query and its future, such as a question and its answer. ``before`` adds nothing to the query's text."""
         return self._taught(known, Labelled(known.query, (), "HP"), future) if len(known.rows) else None
 
+    def asked(self, turns: Sequence[Turn], user_id: str) -> list[tuple[int, Labelled]]:
+        """(position of the future, query without uses) of every query that a future answers: HQ and HP."""
+        found = _queries(turns, user_id, self.gap, self.seed)
+        return [(t, labelled) for labelled, t in found if labelled.kind not in ("PQ", "RQ")]
+
+    def explain(
+        self, known: Moment, before: Sequence[Turn], asked: Labelled, future: Turn
+    ) -> tuple[Labelled | None, dict[str, Floats]]:
+        """The label, and what each part of the teacher says of each candidate. ``known`` must hold one."""
+        parts = self._parts(known, asked, future)
+        return self._credited(known, asked, parts), parts
+
     def _taught(self, known: Moment, labelled: Labelled, future: Turn) -> Labelled:
+        return self._credited(known, labelled, self._parts(known, labelled, future))
+
+    def _credited(self, known: Moment, labelled: Labelled, parts: dict[str, Floats]) -> Labelled:
         query_id = labelled.query.query_id
-        score, novelty = self._teacher(known, labelled, future)
+        score, novelty = _teacher(parts)
         order = np.argsort(-score, kind="stable")[: self.listed]
         gain = np.exp(score[order] - score[order[0]])
         gain[self.top :] = 0
@@ -79,13 +97,12 @@ class Gated:
         )
         return replace(labelled, uses=uses, quality=float(novelty))
 
-    def _teacher(self, known: Moment, labelled: Labelled, future: Turn) -> tuple[Floats, float]:
-        """(candidates,) the teacher's score, and the best novelty."""
+    def _parts(self, known: Moment, labelled: Labelled, future: Turn) -> dict[str, Floats]:
+        """Name -> (candidates,). Where the future is hidden, only what the query says."""
         past = known.past
-        window, tokens = known.bm25_window, known.maxsim_query[1]
-        asks = np.float32(1.5) * (zscore(window) + zscore(tokens))
+        asks = {WINDOW: known.bm25_window, TOKENS: known.maxsim_query[1]}
         if self.future == "hidden":
-            return asks * np.float32(2 / 1.5), 0.0
+            return asks
         names = {term for name in past.speakers for term in terms(name)}
         text = f"{speaker_of(future)}: {said(future.text)}"
         asked = set(known.query_terms)
@@ -94,8 +111,7 @@ class Gated:
         near = encoded.pooled
         if labelled.kind == "HQ":  # the question and its answer together
             near = unit(near + past.pooled.view[-1])
-        score = np.float32(2) * zscore(novel) + asks + zscore(known.cosine(near)) + zscore(known.maxsim(encoded)[1])
-        return score, float(novel.max())
+        return {NOVELTY: novel, **asks, COSINE: known.cosine(near), FUTURE_TOKENS: known.maxsim(encoded)[1]}
 
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Over all training users: the least novel HQ and HP fall out, each kind gets its weight divided by its count."""
@@ -109,6 +125,15 @@ class Gated:
         kept += [one for one in labelled if one.kind not in KINDS]  # gold, for the upper bound
         scale = len(kept) / max(sum(one.weight for one in kept), 1e-12)
         return [replace(one, weight=one.weight * scale) for one in kept]
+
+
+def _teacher(parts: dict[str, Floats]) -> tuple[Floats, float]:
+    """(candidates,) the teacher's score, and the best novelty."""
+    asks = np.float32(1.5) * (zscore(parts[WINDOW]) + zscore(parts[TOKENS]))
+    if NOVELTY not in parts:
+        return asks * np.float32(2 / 1.5), 0.0
+    score = np.float32(2) * zscore(parts[NOVELTY]) + asks + zscore(parts[COSINE]) + zscore(parts[FUTURE_TOKENS])
+    return score, float(parts[NOVELTY].max())
 
 
 def _queries(turns: Sequence[Turn], user_id: str, gap: int, seed: int) -> Iterator[tuple[Labelled, int]]:

@@ -18,7 +18,7 @@ from hindsight.features.replay import moment, replay
 from hindsight.labeler.moments import moments
 from hindsight.miner.wording import said
 from hindsight.text import terms
-from hindsight.types import Encoder, Labelled, Memory, Turn, Use
+from hindsight.types import Encoder, Floats, Labelled, Memory, Turn, Use
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,27 @@ class Overlap:
 
     def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
         """What is novel is so against the query, so ``before`` is not looked at. None: nothing novel stands in the past."""
+        return self._credited(known, self._novel(known, future))
+
+    def asked(self, turns: Sequence[Turn], user_id: str) -> list[tuple[int, Labelled]]:
+        """(position of the future, query without uses) of every turn that something was said before."""
+        found = moments(turns, user_id, self.context, ("user", "assistant"))
+        return [(turns[place].position, Labelled(query, (), turns[place].role)) for place, query in found]
+
+    def explain(
+        self, known: Moment, before: Sequence[Turn], asked: Labelled, future: Turn
+    ) -> tuple[Labelled | None, dict[str, Floats]]:
+        """The label, and the one part that it has."""
+        score = self._novel(known, future)
+        return self._credited(known, score), {"overlap": score}
+
+    def _novel(self, known: Moment, future: Turn) -> Floats:
+        """(candidates,) BM25 of the future's novel words."""
         asked = known.query_terms
         novel = tuple(term for term in dict.fromkeys(terms(said(future.text))) if term not in asked)
-        score = known.bm25(asked if self.future == "hidden" else novel)
+        return known.bm25(asked if self.future == "hidden" else novel)
+
+    def _credited(self, known: Moment, score: Floats) -> Labelled | None:
         best = float(score.max(initial=0))
         if best <= 0:
             return None

@@ -22,7 +22,7 @@ from hindsight.features.timeline import Timeline
 from hindsight.labeler.moments import moments
 from hindsight.miner.wording import said, worded
 from hindsight.text import normalise
-from hindsight.types import Encoder, Ints, Labelled, Memory, Turn, Use
+from hindsight.types import Encoder, Floats, Ints, Labelled, Memory, Turn, Use
 from hindsight.values import leaves, surfaces
 
 Evidence = list[tuple[int, float, str]]  # (row, gain, the value)
@@ -57,8 +57,25 @@ class Values:
 
     def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
         """None where the future shows no use of an earlier value."""
+        return self._credited(known, *credit(known.past, known.rows, before, future))
+
+    def asked(self, turns: Sequence[Turn], user_id: str) -> list[tuple[int, Labelled]]:
+        """(position of the future, query without uses) of every assistant turn that something was said before."""
+        return [(turns[place].position, Labelled(q, (), "")) for place, q in moments(turns, user_id, self.context)]
+
+    def explain(
+        self, known: Moment, before: Sequence[Turn], asked: Labelled, future: Turn
+    ) -> tuple[Labelled | None, dict[str, Floats]]:
+        """The label, and what calls and reply, each on its own, say of each candidate."""
+        alone = {"call values": replace(future, text=""), "reply entities": replace(future, calls=())}
+        parts = {name: np.zeros(len(known.rows), np.float32) for name in alone}
+        for name, turn in alone.items():
+            for row, gain, _ in credit(known.past, known.rows, before, turn)[1]:
+                parts[name][np.searchsorted(known.rows, row)] = gain
+        return self.teach(known, before, future), parts
+
+    def _credited(self, known: Moment, kind: str, evidence: Evidence) -> Labelled | None:
         past, query = known.past, known.query
-        kind, evidence = credit(past, known.rows, before, future)
         if not evidence:
             return None
         if self.future == "hidden":
@@ -68,7 +85,7 @@ class Values:
             Use(query.query_id, past.memories[row].memory_id, round(gain / best, 6), value)
             for row, gain, value in sorted(evidence)
         )
-        return Labelled(query, uses, kind)
+        return Labelled(query, uses, kind, quality=best)
 
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Calls and replies weigh the same in total: an argument is a certain use, a word of a reply is often a coincidence, and
