@@ -31,6 +31,8 @@ from hindsight.labeler.gated import Gated
 from hindsight.labeler.overlap import Overlap
 from hindsight.labeler.values import Values
 from hindsight.logs.beam import BeamReader
+from hindsight.logs.crosswoz import CrossWOZReader
+from hindsight.logs.crosswoz_histories import CrossWOZHistories
 from hindsight.logs.hub import HubReader
 from hindsight.logs.locomo import LoCoMoReader
 from hindsight.logs.longmemeval import LongMemEvalReader
@@ -62,6 +64,8 @@ PARTS: dict[str, dict[str, type]] = {
         "longmemeval": LongMemEvalReader,
         "sgd": SGDReader,
         "sgd_histories": SGDHistories,
+        "crosswoz": CrossWOZReader,
+        "crosswoz_histories": CrossWOZHistories,
         "beam": BeamReader,
         "hub": HubReader,
     },

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -25,12 +27,13 @@ MONTHS: tuple[str, ...] = tuple(
 T = TypeVar("T")
 _LONE = re.compile("[\ud800-\udfff]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,6})\d*)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.I)
-_GAP = re.compile(r"[\s,]*")
+_GAP = re.compile(r"[\s,:]*")
 _LOOKS: tuple[tuple[str, str], ...] = (  # the first key that a file's head holds names its format
     ("haystack_sessions", "a LongMemEval file: use logs=longmemeval"),
     ("dia_id", "a LoCoMo file: use logs=locomo"),
     ("batch_number", "a BEAM chat: use logs=beam"),
     ("utterance", "an SGD file: use logs=sgd"),
+    ("sys-usr", "a CrossWOZ file: use logs=crosswoz"),
     ("messages", "OpenAI chat: use logs=openai, one conversation a line"),
     ("turns", "the native format: use logs=native, one dialogue a line"),
     ("mapping", "a ChatGPT export, which has no reader: convert it to the native format (data/FORMAT.md)"),
@@ -148,33 +151,49 @@ def _again(lines: list[tuple[str, bytes, int, str]]) -> dict[str, str]:
 
 def read_json_list(path: Path, chunk: int = 1 << 20) -> Iterator[Any]:
     """The elements of one JSON list, one at a time: holds the largest element and a chunk, not the file."""
+    return _values(path, "[", "]", "list", chunk)
+
+
+def read_json_object(path: Path, chunk: int = 1 << 20) -> Iterator[tuple[str, Any]]:
+    """(key, value) of one JSON object, one at a time and in file order."""
+    values = _values(path, "{", "}", "object", chunk)
+    for key in values:
+        for value in values:
+            yield str(key), value
+            break
+        else:
+            raise DataError(path, f"key {key!r} without a value", "a whole JSON object")
+
+
+def _values(path: Path, opened: str, closed: str, kind: str, chunk: int) -> Iterator[Any]:
+    """What stands between the outer brackets, one at a time; of an object, keys and values in turn."""
     decoder, at, place = json.JSONDecoder(), 0, 0
     with _text(path) as stream:
         buffer = _read(stream, path, chunk).lstrip()
-        if not buffer.startswith("["):
+        if not buffer.startswith(opened):
             look = looks_like(path)
             shown = f"what looks like {look}" if look else repr(buffer[:40])
-            raise DataError(path, shown if buffer else "an empty file", "a JSON list")
+            raise DataError(path, shown if buffer else "an empty file", f"a JSON {kind}")
         at = 1
         while True:
             gap = _GAP.match(buffer, at)
             at = gap.end() if gap else at
-            if buffer.startswith("]", at):
+            if buffer.startswith(closed, at):
                 return
             try:
                 value, end = decoder.raw_decode(buffer, at)
                 if end == len(buffer):  # a number may go on, and a list that ends here lacks its bracket
-                    raise ValueError("the list has no end")
+                    raise ValueError(f"the {kind} has no end")
             except ValueError as error:  # not JSON, or not all of it yet
                 more = _read(stream, path, max(chunk, len(buffer) - at))
                 if not more:
                     raise DataError(
-                        f"{path}:element {place}", f"cut off or not JSON: {error}", "a whole JSON list"
+                        f"{path}:element {place}", f"cut off or not JSON: {error}", f"a whole JSON {kind}"
                     ) from error
                 buffer, at = buffer[at:] + more, 0
                 continue
             except RecursionError as error:
-                raise DataError(f"{path}:element {place}", "nested too deep", "a JSON list of plain records") from error
+                raise DataError(f"{path}:element {place}", "nested too deep", f"a JSON {kind} of plain records") from error
             yield value
             place, at = place + 1, end
 
@@ -185,17 +204,27 @@ def read_head(path: Path, letters: int = 1 << 20) -> str:
 
 
 def _text(path: Path) -> Any:
+    """Plain, gzip, or a zip archive of one file."""
     with path.open("rb") as raw:
-        head = raw.read(2)
-    encoding = "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return gzip.open(path, "rt", encoding="utf-8-sig") if head == b"\x1f\x8b" else path.open(encoding=encoding)
+        head = raw.read(4)
+    if head == b"PK\x03\x04":
+        try:
+            archive = zipfile.ZipFile(path)
+            names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+            if len(names) != 1:
+                raise DataError(path, f"an archive of {len(names)} files", "a zip archive of one file")
+            return io.TextIOWrapper(archive.open(names[0]), encoding="utf-8-sig")
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # torn; unknown method; under a password
+            raise DataError(path, error, "a whole zip archive of one file, not encrypted") from error
+    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return gzip.open(path, "rt", encoding="utf-8-sig") if head[:2] == b"\x1f\x8b" else path.open(encoding=encoding)
 
 
 def _read(stream: Any, path: Path, letters: int) -> str:
     try:
         return stream.read(letters)
-    except (UnicodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(path, error, "whole UTF-8 text, plain or gzip") from error
+    except (UnicodeError, EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(path, error, "whole UTF-8 text, plain, gzip or zip") from error
 
 
 def clean(value: Any, count: Count) -> Any:

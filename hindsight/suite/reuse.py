@@ -1,47 +1,37 @@
 """Value reuse, the heart of *act*: at a tool call or a statement, which earlier turn first gave a value that the turn uses?
 
-Gold comes from SGD's annotation of slots, or of the bundled logs by construction, and is seen here alone. A value that stands in
-the last three turns, or that nobody gave before, asks for no memory. The query is what the last three turns say.
+Gold comes from SGD's or CrossWOZ's annotation (see given), or of the bundled logs by construction, and is seen here alone. A value
+that stands in the last three turns, or that nobody gave before, asks for no memory. The query is what the last three turns say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from hindsight.labeler.moments import moments
-from hindsight.logs.sgd_histories import Annotated, SGDHistories
+from hindsight.logs.crosswoz_histories import CrossWOZHistories
+from hindsight.logs.histories import Annotated
+from hindsight.logs.raw import looks_like
+from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.suite.bundled import FOLDER, GOLD, Split, events
+from hindsight.suite.given import Given, of_crosswoz, of_sgd
 from hindsight.suite.past import Prefix, at_least_one
-from hindsight.types import Case, Count, DataError, Query, Turn
+from hindsight.text import normalise
+from hindsight.types import Case, Count, DataError, Dialogue, Query, Turn
 
-_GIVES = ("INFORM", "OFFER", "CONFIRM")
-_NO_VALUE = ("intent", "count", "")
 _EARLIEST = 20  # position from which there is something to forget
 CONTEXT = 3
-WANTED = "the folder of an SGD split (dialogues_*.json), or of the bundled logs"
-
-Given = tuple[str, str, str]  # service, slot, canonical value
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """What a turn's annotation gives, and how each value was said."""
-
-    values: frozenset[Given]
-    strong: frozenset[str]
-    said: dict[str, str]
-    call: tuple[str, dict[str, str]] | None
+WANTED = "the folder of an SGD split (dialogues_*.json), a CrossWOZ file, or the folder of the bundled logs"
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """``path``: the folder of an SGD split, or of the bundled logs, where ``split`` chooses the users.
+    """``path``: the folder of an SGD split, a CrossWOZ file, or the folder of the bundled logs, where ``split`` chooses the users.
 
-    ``order``, ``histories``, ``seed``: of SGD histories, see logs/sgd_histories.
+    ``order``, ``histories``, ``seed``: of SGD's and CrossWOZ's histories, see logs/histories.
     """
 
     path: Path = FOLDER
@@ -58,13 +48,12 @@ class Reuse:
 
     def cases(self, count: Count) -> Iterator[Case]:
         """Every event with gold. Kinds: ``call`` and ``reply``, each ``same session`` or ``earlier session``."""
-        return at_least_one(
-            self._bundled(count) if (self.path / GOLD).exists() else self._sgd(count), self.path, count, WANTED
-        )
-
-    def _sgd(self, count: Count) -> Iterator[Case]:
-        for dialogue, annotated in SGDHistories(self.order, self.histories, self.seed).keyed(self.path, Count()):
-            yield from _events(dialogue.user_id, dialogue.turns, annotated, count)
+        if (self.path / GOLD).exists():
+            return at_least_one(self._bundled(count), self.path, count, WANTED)
+        woz = "crosswoz" in looks_like(self.path)
+        histories = (CrossWOZHistories if woz else SGDHistories)(self.order, self.histories, self.seed)
+        cases = _annotated(histories.keyed(self.path, Count()), of_crosswoz if woz else of_sgd, count)
+        return at_least_one(cases, self.path, count, WANTED)
 
     def _bundled(self, count: Count) -> Iterator[Case]:
         """Asked before the assistant's turn that answers, like a task in progress anywhere."""
@@ -86,9 +75,17 @@ class Reuse:
             yield Case(query, Prefix(stream.turns, at + 1), relevant, kind, tuple(row.answers), stream.turns[at + 1])
 
 
-def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], count: Count) -> Iterator[Case]:
-    given = [_given(one.frames) for one in annotated]
-    texts = [_normal(turn.text) for turn in turns]
+def _annotated(
+    histories: Iterable[tuple[Dialogue, list[Annotated]]], of: Callable[[Annotated], Given], count: Count
+) -> Iterator[Case]:
+    for dialogue, annotated in histories:
+        yield from _events(dialogue.user_id, dialogue.turns, annotated, [of(one) for one in annotated], count)
+
+
+def _events(
+    user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], given: list[Given], count: Count
+) -> Iterator[Case]:
+    texts = [normalise(turn.text) for turn in turns]
     for place, query in moments(turns, user_id, CONTEXT):
         if place < _EARLIEST:
             count.skip(f"before turn {_EARLIEST}")
@@ -106,19 +103,15 @@ def _events(user_id: str, turns: tuple[Turn, ...], annotated: list[Annotated], c
             yield Case(query, Prefix(turns, place), tuple(sorted(gold)), kind, future=turns[place])
 
 
-def _gold(
-    annotated: list[Annotated], given: list[Annotation], texts: list[str], place: int, query: Query
-) -> set[int] | None:
+def _gold(annotated: list[Annotated], given: list[Given], texts: list[str], place: int, query: Query) -> set[int] | None:
     """First givers of the values needed; None where the turn needs no value."""
     begins = place - len(query.context)
-    seen_values = frozenset[Given]().union(*(one.values for one in given[begins:place]))
-    seen_strong, seen_text = {value for _, _, value in seen_values}, " ".join(texts[begins:place])
-    call = given[place].call
-    needed = [(call[0], slot, value) for slot, value in call[1].items()] if call else sorted(given[place].values)
+    seen_values = frozenset[tuple[str, str, str]]().union(*(one.values for one in given[begins:place]))
+    seen_strong = frozenset[str]().union(*(one.strong for one in given[begins:place]))
+    seen_text = " ".join(texts[begins:place])
     gold: set[int] = set()
     done: set[str] = set()
-    for service, slot, value in needed:
-        weak = _weak(value)
+    for (service, slot, value), weak in given[place].needs:
         if value in done and not weak:
             continue
         done.add(value)
@@ -132,32 +125,4 @@ def _gold(
         ]
         if givers and (weak or not any(given[p].said.get(value, "\0") in seen_text for p in givers)):
             gold.add(givers[0])
-    return gold if needed else None
-
-
-def _given(frames: tuple[dict[str, Any], ...]) -> Annotation:
-    values: set[Given] = set()
-    said: dict[str, str] = {}
-    call: tuple[str, dict[str, str]] | None = None
-    for frame in frames:
-        service = frame.get("service", "")
-        for action in frame.get("actions") or ():
-            if action.get("act") in _GIVES and action.get("slot", "") not in _NO_VALUE:
-                spoken = action.get("values") or []
-                for place, canonical in enumerate(action.get("canonical_values") or spoken):
-                    value = _normal(canonical)
-                    values.add((service, action["slot"], value))
-                    if place < len(spoken):
-                        said[value] = _normal(spoken[place])
-        if made := frame.get("service_call"):
-            parameters = made.get("parameters") or {}
-            call = (service, {slot: _normal(value) for slot, value in parameters.items()})
-    return Annotation(frozenset(values), frozenset(v for _, _, v in values if not _weak(v)), said, call)
-
-
-def _normal(value: object) -> str:
-    return re.sub(r"\s+", " ", str(value).lower().strip())
-
-
-def _weak(value: str) -> bool:
-    return value in ("true", "false", "dontcare") or bool(re.fullmatch(r"\d{1,2}", value))
+    return gold if given[place].needs else None

@@ -1,11 +1,12 @@
 import gzip
 import json
+import zipfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight.logs.raw import read_json_list, time_of, time_order
+from hindsight.logs.raw import read_json_list, read_json_object, time_of, time_order
 from hindsight.types import Count, DataError
 
 values = st.recursive(
@@ -81,3 +82,33 @@ def test_time_order_is_a_stable_order_of_all_places(times):
         if time is None and place:  # nothing with another time stands between it and the one before it
             between = order[order.index(place - 1) + 1 : order.index(place)]
             assert all(times[one] is None or times[one] == times[place - 1] for one in between) or times[place - 1] is None
+
+
+@given(st.dictionaries(st.text(max_size=4), values, max_size=6), st.integers(1, 40), st.sampled_from([None, 1]))
+def test_an_object_read_in_chunks_is_the_same_object(tmp_path_factory, whole, chunk, indent):
+    path = tmp_path_factory.mktemp("object") / "a.json"
+    path.write_text(json.dumps(whole, ensure_ascii=False, indent=indent), "utf-8")
+    assert list(read_json_object(path, chunk)) == list(whole.items())
+
+
+def test_a_cut_object_is_an_error(tmp_path):
+    for body in ('{"a": 1, "b": ', '{"a": 1', '{"a": 1, "b"}', "[1]"):
+        (tmp_path / "a.json").write_text(body)
+        with pytest.raises(DataError, match="JSON object"):
+            list(read_json_object(tmp_path / "a.json"))
+
+
+def test_a_zip_of_one_file(tmp_path):
+    def packed(name, **files):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for inner, body in files.items():
+                archive.writestr(inner, body)
+        return tmp_path / name
+
+    assert list(read_json_list(packed("a.zip", a="\ufeff[1, 2]"))) == [1, 2]
+    with pytest.raises(DataError, match="2 files"):
+        list(read_json_list(packed("b.zip", a="[1]", b="[2]")))
+    whole = packed("c.zip", a=json.dumps([str(n) for n in range(9999)])).read_bytes()
+    (tmp_path / "c.zip").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="zip"):
+        list(read_json_list(tmp_path / "c.zip"))

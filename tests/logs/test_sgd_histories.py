@@ -7,7 +7,8 @@ import pytest
 
 from hindsight.io import to_json
 from hindsight.logs import sgd
-from hindsight.logs.sgd_histories import SHORTEST, SIZE, SGDHistories
+from hindsight.logs.histories import SHORTEST, SIZE
+from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.types import Count, DataError
 
 SERVICES = ("Hotels_1", "Trains_2", "Music_3", "Banks_4")
