@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight.features import asked, context, dense, goal, late_interaction, lexical, neighbours, outcome
+from hindsight.features import asked, context, dense, goal, late_interaction, lexical, need, neighbours, outcome
 from hindsight.features.moment import Moment
 from hindsight.types import ConfigError, Floats
 
-GROUPS = ("text relevance", "goal match", "outcome feedback", "context")
-_BLOCKS = (lexical, dense, late_interaction, asked, context, goal, outcome, neighbours)
+GROUPS = ("text relevance", "goal match", "outcome feedback", "context", "need")
+_BLOCKS = (lexical, dense, late_interaction, asked, context, goal, outcome, neighbours, need)
 GROUP_OF: dict[str, str] = {name: block.GROUP for block in _BLOCKS for name in block.NAMES}
 _MAKE = {name: make for block in _BLOCKS for name, make in block.COLUMNS.items()}
 

@@ -1,0 +1,74 @@
+"""What the moment shows, whatever the memory: which regime it is of, and whether anything in the past is needed at all.
+
+The same for all candidates, so a ranking never hangs on them: they are for the switch and for calibration. All are of the last
+utterance and of how well the past matches it, in absolute figures; none tells a query's template (a transcript or one line, a
+session that is going on or a new one), for a switch that reads those has read the format, not the need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hindsight.features import cues
+from hindsight.features.moment import Moment
+from hindsight.text import terms
+from hindsight.types import Floats
+
+GROUP = "need"
+# Of the last utterance: English and Chinese, as everywhere in cues.py.
+_SAYS = ("has_question", "requests", "acknowledges", "refers_back", "first_person", "number", "date", "clock", "closes")
+
+
+def _same(m: Moment, value: float) -> Floats:
+    return np.full(len(m.rows), value, np.float32)
+
+
+def _last_line(m: Moment) -> str:
+    return m.last_line if len(m.lines) == 1 else m.last_line.split(": ", 1)[-1]
+
+
+def _top(values: Floats, count: int) -> float:
+    """Mean of the ``count`` largest."""
+    if len(values) == 0:
+        return 0.0
+    return float(np.sort(values)[-count:].mean())
+
+
+def _ahead(values: Floats) -> float:
+    """How far the best stands above the next nine: 0 where nothing stands out."""
+    return _top(values, 1) - _top(values, 10)
+
+
+def _last_terms(m: Moment) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(terms(_last_line(m))))
+
+
+def _said(name: str) -> Callable[[Moment], Floats]:
+    return lambda m: _same(m, float(bool(cues.CUES[name].search(_last_line(m)))))
+
+
+def _known_terms(m: Moment) -> float:
+    """Share of the last utterance's words that the past has heard at all."""
+    asked = _last_terms(m)
+    return sum(m.past.postings.frequency(term) > 0 for term in asked) / max(1, len(asked))
+
+
+def _cosine_last(m: Moment) -> Floats:
+    return m.once("need cosine", lambda: m.cosine(m.encoded_last.pooled))
+
+
+COLUMNS: dict[str, Callable[[Moment], Floats]] = {
+    **{f"asks_{name}": _said(name) for name in _SAYS},
+    "asks_length": lambda m: _same(m, float(np.log1p(len(_last_terms(m))))),
+    "asks_known": lambda m: _same(m, _known_terms(m)),
+    "best_cosine": lambda m: _same(m, _top(_cosine_last(m), 1)),
+    "ahead_cosine": lambda m: _same(m, _ahead(_cosine_last(m))),
+    "best_maxsim": lambda m: _same(m, _top(m.maxsim_last[1], 1)),
+    "ahead_maxsim": lambda m: _same(m, _ahead(m.maxsim_last[1])),
+    "best_coverage": lambda m: _same(m, _top(m.coverage(), 1)),
+    "ahead_coverage": lambda m: _same(m, _ahead(m.coverage())),
+    "pool_log": lambda m: _same(m, float(np.log1p(len(m.rows)))),
+}
+NAMES = tuple(COLUMNS)
