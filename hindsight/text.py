@@ -15,7 +15,7 @@ import Stemmer
 _STEMMER = Stemmer.Stemmer("english")
 _SPACELESS = "\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_SPACELESS}]+|[^\W_{_SPACELESS}]+(?:['’\-][^\W_{_SPACELESS}]+)*")
-_SPACELESS_START = re.compile(rf"[{_SPACELESS}]")
+SPACELESS = re.compile(rf"[{_SPACELESS}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 # Function words, question words, auxiliaries and chat fillers. With question words and auxiliaries kept, BM25 loses .02
@@ -45,13 +45,13 @@ def sentences(text: str) -> list[str]:
 def is_content(word: str) -> bool:
     """A word that carries meaning of its own: not a stop word, longer than two letters or without spaces or a number."""
     lower = word.lower()
-    return lower not in STOP_WORDS and (len(word) > 2 or word.isdigit() or bool(_SPACELESS_START.match(word)))
+    return lower not in STOP_WORDS and (len(word) > 2 or word.isdigit() or bool(SPACELESS.match(word)))
 
 
 @lru_cache(maxsize=65536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
     lower = word.lower().replace("’", "'")
-    if _SPACELESS_START.match(lower):
+    if SPACELESS.match(lower):
         return (lower,) if len(lower) == 1 else tuple(lower[i : i + 2] for i in range(len(lower) - 1))
     if lower in STOP_WORDS:
         return ()

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from hindsight.features import cues
+from hindsight.features import answer_words, cues
 from hindsight.features.moment import Moment, zscore
 from hindsight.features.timeline import day_of
 from hindsight.types import Floats
@@ -147,10 +147,22 @@ def _answers_question(m: Moment) -> Floats:
     return asks * by_them * m.shifted(match, -1)
 
 
+def _answer_words(m: Moment) -> Floats:
+    """Words that answers to such questions have, in this log's own rarity: learned, where the others are by hand."""
+    wanted = answer_words.wanted(m.plain_query)
+    found = np.zeros(m.width, np.float32)
+    weights = answer_words.weigh([m.past.forms.frequency(form) for form in wanted], len(m.past))
+    for (form, weight), rarity in zip(wanted.items(), weights):
+        place = m.places(m.past.forms.get(form)[0].astype(np.int64))
+        found[place[place >= 0]] += np.float32(weight) * rarity
+    return zscore(found[m.own])
+
+
 COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     "first_person": _first_person,
     "answer_type": _answer_type,
     "date_span": _date_span,
     "answers_question": _answers_question,
+    "answer_words": _answer_words,
 }
 NAMES = tuple(COLUMNS)

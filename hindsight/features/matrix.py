@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,10 +11,18 @@ from hindsight.features import asked, context, dense, goal, late_interaction, le
 from hindsight.features.moment import Moment
 from hindsight.types import ConfigError, Floats
 
+
+def _of_last(make: Callable[[Moment], Floats], moment: Moment) -> Floats:
+    return make(moment.last)
+
+
 GROUPS = ("text relevance", "goal match", "outcome feedback", "context", "need")
 _BLOCKS = (lexical, dense, late_interaction, asked, context, goal, outcome, neighbours, need)
-GROUP_OF: dict[str, str] = {name: block.GROUP for block in _BLOCKS for name in block.NAMES}
-_MAKE = {name: make for block in _BLOCKS for name, make in block.COLUMNS.items()}
+_PLAIN = {name: (block.GROUP, make) for block in _BLOCKS for name, make in block.COLUMNS.items()}
+LAST = "@last"  # NAME@last is NAME for the query's last utterance alone
+_NAMED = _PLAIN | {f"{name}{LAST}": (group, partial(_of_last, make)) for name, (group, make) in _PLAIN.items()}
+GROUP_OF: dict[str, str] = {name: group for name, (group, _) in _NAMED.items()}
+_MAKE = {name: make for name, (_, make) in _NAMED.items()}
 
 # SCIENCE's wide ask head: best where it was trained. Lengths and recency are left out on purpose (labels favour long memories).
 ASK = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +57,15 @@ class Moment(Field):
     def last_line(self) -> str:
         """What was said last: the query itself where it is one utterance."""
         return self.lines[-1]
+
+    @cached_property
+    def last(self) -> Moment:
+        """The same moment, asked with the last utterance alone, without its speaker's label: what a question is, whatever was said
+        before it. Itself where the query is one utterance."""
+        if len(self.lines) == 1:
+            return self
+        query = replace(self.query, text=utterance(self.query.text), goal="")
+        return Moment(self.past, query, self.rows, self.hidden)
 
     @cached_property
     def plain_query(self) -> str:
@@ -271,6 +281,12 @@ class Moment(Field):
     @cached_property
     def cosine_order(self) -> Ints:
         return highest_first(self.cosine_query)
+
+
+def utterance(text: str) -> str:
+    """The last line of a transcript, without its speaker's label; a text of one line as it is."""
+    _, newline, last = text.rpartition("\n")
+    return last.split(": ", 1)[-1] if newline else text
 
 
 def match_together(moments: Sequence[Moment]) -> None:

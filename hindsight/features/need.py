@@ -13,7 +13,6 @@ import numpy as np
 
 from hindsight.features import cues
 from hindsight.features.moment import Moment
-from hindsight.text import terms
 from hindsight.types import Floats
 
 GROUP = "need"
@@ -23,10 +22,6 @@ _SAYS = ("has_question", "requests", "acknowledges", "refers_back", "first_perso
 
 def _same(m: Moment, value: float) -> Floats:
     return np.full(len(m.rows), value, np.float32)
-
-
-def _last_line(m: Moment) -> str:
-    return m.last_line if len(m.lines) == 1 else m.last_line.split(": ", 1)[-1]
 
 
 def _top(values: Floats, count: int) -> float:
@@ -41,34 +36,26 @@ def _ahead(values: Floats) -> float:
     return _top(values, 1) - _top(values, 10)
 
 
-def _last_terms(m: Moment) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(terms(_last_line(m))))
-
-
 def _said(name: str) -> Callable[[Moment], Floats]:
-    return lambda m: _same(m, float(bool(cues.CUES[name].search(_last_line(m)))))
+    return lambda m: _same(m, float(bool(cues.CUES[name].search(m.last.query.text))))
 
 
 def _known_terms(m: Moment) -> float:
     """Share of the last utterance's words that the past has heard at all."""
-    asked = _last_terms(m)
+    asked = m.last.query_terms
     return sum(m.past.postings.frequency(term) > 0 for term in asked) / max(1, len(asked))
-
-
-def _cosine_last(m: Moment) -> Floats:
-    return m.once("need cosine", lambda: m.cosine(m.encoded_last.pooled))
 
 
 COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     **{f"asks_{name}": _said(name) for name in _SAYS},
-    "asks_length": lambda m: _same(m, float(np.log1p(len(_last_terms(m))))),
+    "asks_length": lambda m: _same(m, float(np.log1p(len(m.last.query_terms)))),
     "asks_known": lambda m: _same(m, _known_terms(m)),
-    "best_cosine": lambda m: _same(m, _top(_cosine_last(m), 1)),
-    "ahead_cosine": lambda m: _same(m, _ahead(_cosine_last(m))),
-    "best_maxsim": lambda m: _same(m, _top(m.maxsim_last[1], 1)),
-    "ahead_maxsim": lambda m: _same(m, _ahead(m.maxsim_last[1])),
-    "best_coverage": lambda m: _same(m, _top(m.coverage(), 1)),
-    "ahead_coverage": lambda m: _same(m, _ahead(m.coverage())),
+    "best_cosine": lambda m: _same(m, _top(m.last.cosine_query, 1)),
+    "ahead_cosine": lambda m: _same(m, _ahead(m.last.cosine_query)),
+    "best_maxsim": lambda m: _same(m, _top(m.last.maxsim_query[1], 1)),
+    "ahead_maxsim": lambda m: _same(m, _ahead(m.last.maxsim_query[1])),
+    "best_coverage": lambda m: _same(m, _top(m.last.coverage(), 1)),
+    "ahead_coverage": lambda m: _same(m, _ahead(m.last.coverage())),
     "pool_log": lambda m: _same(m, float(np.log1p(len(m.rows)))),
 }
 NAMES = tuple(COLUMNS)

@@ -14,7 +14,7 @@ from datetime import date
 import numpy as np
 import numpy.typing as npt
 
-from hindsight.features import cues
+from hindsight.features import answer_words, cues
 from hindsight.features.postings import Column, Postings, segments
 from hindsight.text import normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
@@ -31,6 +31,7 @@ class Timeline:
         self.encoder = encoder
         self.memories: list[Memory] = []
         self.postings, self.pieces = Postings(), defaultdict[int, int](int)
+        self.forms = Postings()  # words as classes, those that an answer may show
         self.session_now = ""  # of the last observed turn
         self.length = Column()  # index terms of each row
         self.source = Column(dtype=np.int64)  # last source position
@@ -83,6 +84,7 @@ class Timeline:
         for term in terms(memory.text):
             bag[term] += 1
         self.postings.add(bag)
+        self.forms.add(dict.fromkeys((form for form in answer_words.forms(said) if form in answer_words.vocabulary()), 1))
         for piece in set(pieces.tolist()):
             self.pieces[piece] += 1
         session = self.sessions.setdefault(memory.session, len(self.sessions))
