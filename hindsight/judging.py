@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hindsight.audit import audit_suite
+from hindsight.audit.suite import audit_suite
 from hindsight.crossfit import Recipe, crossfit
 from hindsight.crossfit import gold as judged
 from hindsight.crossfit import mined as mined_from

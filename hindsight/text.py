@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from functools import lru_cache
 
 import Stemmer
@@ -56,6 +57,24 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     if lower in STOP_WORDS:
         return ()
     return (str(_STEMMER.stemWord(lower)),)
+
+
+def without(text: str, known: Collection[str]) -> str:
+    """A text without the words whose terms are known; of a run without spaces what known pairs do not cover. The rest stays as it is.
+
+    >>> without("We met Nora, in Lisbon!", terms("Where is Nora?"))
+    'We met , in Lisbon!'
+    """
+
+    def left(found: re.Match[str]) -> str:
+        word = found[0]
+        own = _terms_of_word(word)
+        if len(own) < 2:
+            return "" if own and own[0] in known else word
+        kept = {at for place, pair in enumerate(own) if pair not in known for at in (place, place + 1)}
+        return "".join(letter if place in kept else " " for place, letter in enumerate(word))
+
+    return _WORD.sub(left, unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=65536)

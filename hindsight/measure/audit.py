@@ -1,8 +1,9 @@
 """A labeler against gold: do the memories that it credits deserve it? Each query is judged over its whole pool.
 
 A memory that the labeler does not name has gain 0. AUC, nDCG@10 and ``gain_on_gold`` (the share of a query's gain that lies on
-gold: what the loss is taught) are means over queries, with intervals clustered by user. Precision, recall and F1 are of "gain >=
-threshold" over all pairs, the threshold chosen on one half of the users and used on the other; None where a half has no gold.
+gold: what the loss is taught) and ``top1`` (the memory with the most gain is gold) are means over queries, with intervals clustered by
+user. Precision, recall and F1 are of "gain >= threshold" over all pairs, the threshold chosen on one half of the users and used on the
+other; None where a half has no gold. ``calibration``: a gain taken as the probability that its memory is gold, over all pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hindsight.measure.calibration import auc, held_out_decision
+from hindsight.measure.calibration import auc, held_out_decision, summary
 from hindsight.measure.ranking import measure, parse
 from hindsight.measure.significance import interval, resampled_means
 from hindsight.types import Labelled
@@ -72,6 +73,7 @@ def _row(one: Labelled, gold: AbstractSet[str], pool: Sequence[str], notes: Coun
     order = np.argsort(-gain, kind="stable")
     total = float(gain.sum())
     values = {"auc": auc(gain, truth), "gain_on_gold": float(gain[truth].sum()) / total if total else 0.0}
+    values["top1"] = float(truth[order[0]]) if gain.max() > gain.min() else 0.0
     values |= measure(NDCG, [ids[place] for place in order], gold & set(ids))
     return Row(one.query.user_id, one.kind, gain, truth, values)
 
@@ -84,10 +86,14 @@ def _numbers(rows: Sequence[Row]) -> dict[str, Any]:
     for place, name in enumerate(rows[0].values):
         around = interval(draws[:, place], float(columns[:, place].mean()), found["users"])
         found[name] = {"mean": around.mean, "low": around.low, "high": around.high}
-    return found | _decision(rows)
+    found |= _decision(rows)
+    gain, truth = np.concatenate([row.gain for row in rows]), np.concatenate([row.truth for row in rows])
+    if gain.min() >= 0 and gain.max() <= 1:
+        found["calibration"] = summary(gain, truth)
+    return found
 
 
-def _decision(rows: Sequence[Row]) -> dict[str, float | None]:
+def _decision(rows: Sequence[Row]) -> dict[str, Any]:
     """Ids of users are hashes, so every other one of them is a fair half."""
     first = set(sorted({row.user_id for row in rows})[::2])
     marks = [row.user_id in first for row in rows]
@@ -96,4 +102,16 @@ def _decision(rows: Sequence[Row]) -> dict[str, float | None]:
             return dict.fromkeys(("threshold", "precision", "recall", "f1"))
     gain, truth = np.concatenate([row.gain for row in rows]), np.concatenate([row.truth for row in rows])
     chosen_on = np.repeat(marks, [len(row.gain) for row in rows])
-    return asdict(held_out_decision(gain, truth, chosen_on))
+    made = held_out_decision(gain, truth, chosen_on)
+    return asdict(made) | _around([row for row, chosen in zip(rows, marks) if not chosen], made.threshold)
+
+
+def _around(rows: Sequence[Row], threshold: float) -> dict[str, Any]:
+    """Intervals of precision, recall and F1 by users drawn anew, the threshold as it is."""
+    users = [row.user_id for row in rows]
+    marks = [(row.gain >= threshold, row.truth) for row in rows]
+    counts = np.array([(float((m & t).sum()), float(m.sum()), float(t.sum())) for m, t in marks])
+    right, chosen, gold = resampled_means(counts, users).T
+    found = {"precision": (right, chosen), "recall": (right, gold), "f1": (2 * right, chosen + gold)}
+    ends = {name: interval(a / np.maximum(b, 1e-12), 0.0, len(set(users))) for name, (a, b) in found.items()}
+    return {f"{name}_{end}": getattr(around, end) for name, around in ends.items() for end in ("low", "high")}

@@ -36,7 +36,11 @@ class Labels(NamedTuple):
 
 
 class Asked(BaseModel):
-    """A line of the queries' file. Asked before that turn of the dialogue (the number of its turns: at its end)."""
+    """A line of the queries' file. Asked before that turn of the dialogue (the number of its turns: at its end).
+
+    ``relevant``: the turns that it draws on, as ``DIALOGUE_ID:TURN``, where no TREC file says so. ``answer``: for an audit, what came
+    next, where that is not the turn itself.
+    """
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
     query_id: str
@@ -44,6 +48,8 @@ class Asked(BaseModel):
     dialogue_id: str
     turn: int
     text: str
+    relevant: tuple[str, ...] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,12 +164,18 @@ def by_hindsight(
                 yield Case(query, Prefix(stream.turns, query.asked_at), tuple(sorted(relevant)), f"hindsight {one.kind}")
 
 
-def judged(log: Sequence[Stream], queries: Path, qrels: Path, count: Count) -> Iterator[Case]:
-    """Queries and judgments that name turns by the log's ids, as data/FORMAT.md describes them."""
-    judgments = read_qrels(qrels)
+def judged(log: Sequence[Stream], queries: Path, qrels: Path | None, count: Count) -> Iterator[Case]:
+    """Queries and judgments that name turns by the log's ids, as data/FORMAT.md describes them. Without ``qrels`` the queries say
+    themselves what is relevant."""
+    rows_read = list(read_queries(queries))
+    if qrels is None:
+        qrels = queries
+        judgments = {row.query_id: dict.fromkeys(row.relevant, 1) for _, row in rows_read if row.relevant}
+    else:
+        judgments = read_qrels(qrels)
     asked: dict[str, list[tuple[int, str, Asked]]] = {}
     owners = {stream.user_id: stream for stream in log}
-    for place, row in read_queries(queries):
+    for place, row in rows_read:
         stream = owners.get(opaque("user", row.user_id)) or owners.get(row.user_id)
         if stream is None:
             raise DataError(place, f"user {row.user_id}", "a user of the log")
@@ -186,7 +198,9 @@ def judged(log: Sequence[Stream], queries: Path, qrels: Path, count: Count) -> I
                 continue
             name = opaque("query", "own", row.query_id)
             query = Query(name, stream.user_id, stream.dialogue_id(row.user_id, row.dialogue_id), row.text, at)
-            yield Case(query, Prefix(stream.turns, at), tuple(sorted(relevant)), "judged by people")
+            future = stream.turns[at] if at < len(stream.turns) and not row.answer else None
+            answers = (row.answer,) if row.answer else ()
+            yield Case(query, Prefix(stream.turns, at), tuple(sorted(relevant)), "judged by people", answers, future)
 
 
 def _asked_at(stream: Stream, row: Asked, place: str) -> int:

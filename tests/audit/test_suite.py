@@ -3,7 +3,7 @@ from io import StringIO
 
 import pytest
 
-from hindsight.audit import FUTURES, audit_suite
+from hindsight.audit.suite import FUTURES, audit_suite
 from hindsight.crossfit import Recipe
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder

@@ -1,38 +1,40 @@
-"""Labels of a suite's own questions against its gold, for a labeler and its controls."""
+"""Labels of questions against gold: a suite's own, or a handful of a user's. For a labeler, its controls, and each part of its evidence."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from hindsight.audit.look import LABEL, signals, true_to
 from hindsight.crossfit import Recipe, mined
 from hindsight.features.replay import moment, replay
 from hindsight.measure.audit import audit
 from hindsight.parallel import each
 from hindsight.train.learn import built
-from hindsight.types import Case, Labelled, Mined, Turn
+from hindsight.types import Case, Labelled, Mined, Turn, Use
 
 FUTURES = ("real", "shuffled", "hidden")
-# future -> labels; query -> relevant memories; query -> pool
+# future or signal -> labels; query -> relevant memories; query -> pool
 Audited = tuple[dict[str, list[Labelled]], dict[str, set[str]], dict[str, list[str]]]
 
 
-def audit_suite(users: Sequence[Sequence[Case]], recipe: Recipe) -> dict[str, Any]:
-    """``futures``: future -> what measure/audit.py says of the labels that it gives."""
+def audit_suite(users: Sequence[Sequence[Case]], recipe: Recipe, parts: bool = False) -> dict[str, Any]:
+    """``futures``: future -> what measure/audit.py says of the labels that it gives. With ``parts`` also ``signals``: the same of each
+    part of the evidence and of the lexical baseline, under the true future."""
     labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
     gold: dict[str, set[str]] = {}
     pools: dict[str, list[str]] = {}
     futures = [[case.future or _told(case) for case in cases] for cases in users]
     work = list(zip(mined(recipe.miner, users), users, futures, _others(futures)))
-    for labels, truth, pool in each(partial(_user, recipe), work, recipe.jobs, "audit"):
-        for name in FUTURES:
-            labelled[name] += labels[name]
+    for labels, truth, pool in each(partial(_user, recipe, parts), work, recipe.jobs, "audit"):
+        for name, some in labels.items():
+            labelled.setdefault(name, []).extend(some)
         gold |= truth
         pools |= pool
-    return {"futures": {name: audit(labelled[name], gold, pools) for name in FUTURES}}
+    found = {"futures": {name: audit(labelled.pop(name), gold, pools) for name in FUTURES}}
+    return found | ({"signals": {name: audit(some, gold, pools) for name, some in labelled.items()}} if parts else {})
 
 
 def _others(futures: Sequence[Sequence[Turn]]) -> list[list[Turn]]:
@@ -47,7 +49,7 @@ def _others(futures: Sequence[Sequence[Turn]]) -> list[list[Turn]]:
     return found
 
 
-def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case], Sequence[Turn], Sequence[Turn]]) -> Audited:
+def _user(recipe: Recipe, parts: bool, work: tuple[Mined, Sequence[Case], Sequence[Turn], Sequence[Turn]]) -> Audited:
     stream, cases, futures, others = work
     encoder = built(recipe.encoding)
     labelled: dict[str, list[Labelled]] = {name: [] for name in FUTURES}
@@ -64,10 +66,16 @@ def _user(recipe: Recipe, work: tuple[Mined, Sequence[Case], Sequence[Turn], Seq
         for name in FUTURES:
             future = others[place] if name == "shuffled" else futures[place]
             # the labelers' own "shuffled" draws from the log; here the future is drawn from the suite
-            labeler = replace(recipe.labeler, future="hidden" if name == "hidden" else "real")
-            one = labeler.teach(known, before, future)
+            labeler = true_to(recipe.labeler, "hidden" if name == "hidden" else "real")
+            one = labeler.teach(known, before, future) if labeler else None
             uses = one.uses if one else ()
             labelled[name].append(Labelled(case.query, uses, case.kind))
+        if parts and len(pool):
+            stub = Labelled(case.query, (), "")
+            for name, values in signals(true_to(recipe.labeler, "real"), known, before, stub, futures[place])[1].items():
+                if name != LABEL:
+                    uses = tuple(Use(case.query.query_id, memory, float(value)) for memory, value in zip(pool, values))
+                    labelled.setdefault(name, []).append(Labelled(case.query, uses, case.kind))
     return labelled, gold, pools
 
 
