@@ -23,7 +23,7 @@ stages
   mine     logs -> memories                      logs.path=FILE_OR_DIR [logs=openai] [miner=episodes]
   label    memories -> labelled queries          [labeler=values]
   audit    a labeler against a suite's gold       suite=reuse suite.path=DIR [labeler=values]
-  train    labelled queries -> a scorer          [scorer=mlp] [fit.seed=1]
+  train    labelled queries -> a scorer          [scorer=switch labeler=both] [run.mix=[RUN,RUN]] [fit.seed=1]
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
@@ -85,7 +85,9 @@ def label(chosen: Settings) -> Path:
 
 def train(chosen: Settings) -> Path:
     run: Run = chosen["run"]
-    return stages.train(run.at("mine"), run.at("label"), recipe_of(chosen), run.at("train"), run, Facts(chosen.plain))
+    names = run.mix or (run.name,)
+    sources = [stages.Source(name, run.at("mine", name), run.at("label", name)) for name in names]
+    return stages.train(sources, recipe_of(chosen), run.at("train"), run, Facts(chosen.plain))
 
 
 def pipeline(chosen: Settings) -> Path:

@@ -27,6 +27,7 @@ from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
 from hindsight.judging import Evaluation, SystemChoice
+from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.overlap import Overlap
 from hindsight.labeler.values import Values
@@ -45,6 +46,7 @@ from hindsight.miner.turns import Turns
 from hindsight.runs import Run
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
+from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
 from hindsight.suite.beam import Beam
 from hindsight.suite.fact_recall import FactRecall
@@ -70,9 +72,9 @@ PARTS: dict[str, dict[str, type]] = {
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
-    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap},
+    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap, "both": Both},
     "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder},
-    "scorer": {"linear": Linear, "mlp": Mlp},
+    "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {
         "fact_recall": FactRecall,
         "reuse": Reuse,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hindsight.features import matrix
 from hindsight.parallel import each
 from hindsight.scorer.head import Head
 from hindsight.train.batches import Listed
@@ -55,7 +54,7 @@ def crossfit(
     sizes: dict[str, int] = {}
     for name in names:
         labelled, labeler = _labelled(recipe, name, streams, cases_by_user)
-        lists = features_each(streams, labelled, recipe.encoding, matrix.columns_of(recipe.scorer.features), recipe.jobs)
+        lists = features_each(streams, labelled, recipe.encoding, recipe.scorer.columns, recipe.jobs)
         sizes[name] = sum(map(len, lists))
         work = partial(_fit, recipe, labeler, labelled, lists, fold_of, tuple(seeds))
         heads[name] = list(each(work, range(folds), recipe.jobs, f"fit {name}"))
@@ -108,5 +107,6 @@ def _fit(
     features = [one for place in training for one in lists[place]]
     nobody = frozenset[str]()  # held out of a fold: there would be too few to stop early by
     return {
-        seed: learn(queries, features, labeler, recipe.scorer, replace(recipe.fit, seed=seed), nobody).head for seed in seeds
+        seed: learn([queries], features, labeler, recipe.scorer, replace(recipe.fit, seed=seed), nobody).head
+        for seed in seeds
     }

@@ -28,12 +28,15 @@ from hindsight.scorer.load import (
     load,
 )
 from hindsight.scorer.mlp import Mlp
+from hindsight.scorer.switch import Switch, TwoHeads
 from hindsight.types import DataError
 
 _GOLDEN_ROWS = (1, 4, 16)
 _REGIMES = {
     "ask": "*ask*: a question about the past is put, and the memories that answer it are wanted.",
     "act": "*act*: a task is in progress, and the memories whose values its next step uses are wanted.",
+    "both": "of the moment: a switch reads from the last utterance whether it asks about the past (*ask*) or goes on with a task "
+    "(*act*), and that head scores.",
 }
 _LIMITS = """\
 - It scores one user's own memories against one query. It has no notion of what may be shown to whom.
@@ -43,7 +46,7 @@ _LIMITS = """\
 - Loading checks the golden scores, and the encoder's golden vectors at its first use; another encoder is refused."""
 
 
-def export(folder: Path, head: Head, scorer: Linear | Mlp, encoder: Golden, origin: Origin) -> None:
+def export(folder: Path, head: Head | TwoHeads, scorer: Linear | Mlp | Switch, encoder: Golden, origin: Origin) -> None:
     """Writes the folder and loads it once. ``scorer``: the configuration that ``head`` was built by.
 
     A scorer folder that is there already is replaced. Raises DataError where somebody else's README.md or config.json would be
@@ -68,7 +71,7 @@ def export(folder: Path, head: Head, scorer: Linear | Mlp, encoder: Golden, orig
     load(folder)
 
 
-def golden_scores(head: Head) -> Iterator[GoldenScores]:
+def golden_scores(head: Head | TwoHeads) -> Iterator[GoldenScores]:
     """Features drawn around the training means: nobody's data, and no column without effect."""
     draw = np.random.default_rng(0)
     for rows in _GOLDEN_ROWS:

@@ -41,7 +41,10 @@ MINERS = {"turns": Turns, "episodes": Episodes}
 @dataclass(frozen=True)
 class Run:
     """``name`` of the run: artefacts go to ``folder``/<stage>/<name>/. ``jobs``: processes, 0 for one a core. ``seeds``: heads to
-    train, from ``fit.seed`` on; the first is the one that is exported."""
+    train, from ``fit.seed`` on; the first is the one that is exported.
+
+    ``mix``: names of labelled runs to train on together, in place of this one's. ``licences``: of the data, as "what: licence", for
+    the model card."""
 
     name: str = "default"
     folder: str = "runs"
@@ -49,18 +52,23 @@ class Run:
     held_out: float = 0.15
     seeds: int = 1
     wandb: bool = False
+    mix: tuple[str, ...] = ()
+    licences: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         refuse(
             {
                 f"run.name={self.name!r}: wanted a folder's name": not self.name or Path(self.name).name != self.name,
+                f"run.licences={list(self.licences)}: wanted 'data: licence' each": any(
+                    ":" not in one for one in self.licences
+                ),
                 f"run.jobs={self.jobs}: wanted 0 or more": self.jobs < 0,
                 f"run.held_out={self.held_out}: wanted from 0 to below 1": not 0 <= self.held_out < 1,
             }
         )
 
-    def at(self, stage: str) -> Path:
-        return Path(self.folder) / stage / self.name
+    def at(self, stage: str, name: str = "") -> Path:
+        return Path(self.folder) / stage / (name or self.name)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Each writes its manifest last, and refuses input without one. Those that need go
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from hindsight.crossfit import gold as judged
 from hindsight.encoder import golden
 from hindsight.evaluate import users_of
 from hindsight.export import export as write_scorer
-from hindsight.features import matrix
 from hindsight.io import (
     MANIFEST,
     read_manifest,
@@ -43,11 +42,12 @@ from hindsight.runs import (
     say,
     scorer_at,
 )
-from hindsight.scorer.load import Choice, Origin, load
+from hindsight.scorer.load import Choice, Origin, Regime, load
+from hindsight.scorer.switch import Switch
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
 from hindsight.train import examples
-from hindsight.train.learn import Encoding, Learned, features_each, hold_out, label_each, learn
+from hindsight.train.learn import Encoding, HeadConfig, Learned, features_each, hold_out, label_each, learn
 from hindsight.train.loop import Fit
 from hindsight.train.processes import by_first, is_first
 from hindsight.train.sinks import JsonLines, Wandb, both
@@ -59,6 +59,7 @@ from hindsight.types import (
     Hit,
     Labelled,
     Memory,
+    Mined,
     Miner,
     Query,
     Reader,
@@ -131,21 +132,38 @@ def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
     return kinds
 
 
-def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts: Facts) -> Path:
-    """Labelled queries -> a scorer folder, calibrated on users that were held out. Resumes where it was stopped."""
-    streams = read_mined(mined)
-    check_labels(mined, labels)
+@dataclass(frozen=True)
+class Source:
+    """One corpus to train on: what ``mine`` and ``label`` made of it."""
+
+    name: str
+    mined: Path
+    labels: Path
+
+
+def train(sources: Sequence[Source], recipe: Recipe, out: Path, run: Run, facts: Facts) -> Path:
+    """Labelled queries -> a scorer folder, calibrated on users that were held out. Resumes where it was stopped.
+
+    Of several sources each weighs the same, and about ``run.held_out`` of each one's users are held out.
+    """
+    corpora: list[list[Labelled]] = []
+    streams: list[Mined] = []
+    labelled: list[list[Labelled]] = []
+    held: frozenset[str] = frozenset()
+    for source in sources:
+        check_labels(source.mined, source.labels)
+        by_user_id: dict[str, list[Labelled]] = {}
+        for one in examples.read(source.labels / EXAMPLES):
+            by_user_id.setdefault(one.query.user_id, []).append(one)
+        own = [stream for stream in read_mined(source.mined) if stream.user_id in by_user_id]
+        streams += own
+        labelled += [by_user_id[stream.user_id] for stream in own]
+        corpora.append([one for stream in own for one in by_user_id[stream.user_id]])
+        held |= hold_out([stream.user_id for stream in own], run.held_out)
     # finished: start anew; unfinished: go on from its checkpoint
     by_first(lambda: fresh(out) if (out / MANIFEST).exists() else free(out).mkdir(parents=True, exist_ok=True))
-    by_user_id: dict[str, list[Labelled]] = {}
-    for one in examples.read(labels / EXAMPLES):
-        by_user_id.setdefault(one.query.user_id, []).append(one)
-    streams = [stream for stream in streams if stream.user_id in by_user_id]
-    labelled = [by_user_id[stream.user_id] for stream in streams]
-    columns = matrix.columns_of(recipe.scorer.features)
+    columns = recipe.scorer.columns
     lists = [one for rows in features_each(streams, labelled, recipe.encoding, columns, run.jobs) for one in rows]
-    held = hold_out([stream.user_id for stream in streams], run.held_out)
-    flat = [one for rows in labelled for one in rows]
     encoder = recipe.encoding.build()
     training: dict[str, Any] = {}
     for seed in range(run.seeds):
@@ -154,44 +172,68 @@ def train(mined: Path, labels: Path, recipe: Recipe, out: Path, run: Run, facts:
         written = JsonLines(folder / "metrics.jsonl")
         board = Wandb(folder / "wandb", run.name, facts.settings) if run.wandb else None
         learned = learn(
-            flat, lists, recipe.labeler, recipe.scorer, fitting, held, folder, both(written, board) if board else written
+            corpora, lists, recipe.labeler, recipe.scorer, fitting, held, folder, both(written, board) if board else written
         )
         if board:
             board.close()
-        made = _training(learned, fitting, len(streams), mined)
+        made = _training(learned, fitting, len(streams), sources)
         if not is_first():
             continue
-        write_scorer(folder / SCORER, learned.head, recipe.scorer, golden.golden(encoder), _origin(recipe, encoder, made))  # pyright: ignore[reportArgumentType]
+        write_scorer(
+            folder / SCORER,
+            learned.head,
+            recipe.scorer,
+            golden.golden(encoder),
+            _origin(recipe, encoder, made, run.licences),
+        )  # pyright: ignore[reportArgumentType]
         say(f"train: {sum(learned.queries.values())} queries, {learned.held_out} held out, "
-            f"ECE on held-out labels {learned.calibration.get('ece')}")  # fmt: skip
+            f"ECE on held-out labels {_eces(learned.calibration)}")  # fmt: skip
         training = training or made
     if is_first():
-        facts.write(out, "train", {"mine": mined / MANIFEST, "label": labels / MANIFEST}, training=training)
+        inputs = {stage: at / MANIFEST for source in sources for stage, at in _stages(source, len(sources) > 1)}
+        facts.write(out, "train", inputs, training=training)
     return out
 
 
-def _training(learned: Learned, fitting: Fit, users: int, mined: Path) -> dict[str, Any]:
+def _eces(calibration: Mapping[str, Any]) -> str:
+    """Of the one head, or of each part of a switch."""
+    parts = {name: part for name, part in calibration.items() if isinstance(part, Mapping)} or {"": calibration}
+    return ", ".join(f"{name} {part.get('ece')}".strip() for name, part in parts.items())
+
+
+def _stages(source: Source, several: bool) -> list[tuple[str, Path]]:
+    name = f" {source.name}" if several else ""
+    return [(f"mine{name}", source.mined), (f"label{name}", source.labels)]
+
+
+def _training(learned: Learned, fitting: Fit, users: int, sources: Sequence[Source]) -> dict[str, Any]:
     return {
         "seed": fitting.seed,
         "queries": learned.queries,
         "held_out_queries": learned.held_out,
         "users": users,
-        "memories_sha256": sha256_of(mined / MEMORIES),
+        "memories_sha256": {source.name: sha256_of(source.mined / MEMORIES) for source in sources},
         "calibration": learned.calibration,
     }
 
 
-def _origin(recipe: Recipe, encoder: Encoder, training: dict[str, Any]) -> Origin:
+def _origin(recipe: Recipe, encoder: Encoder, training: dict[str, Any], licences: Sequence[str]) -> Origin:
     return Origin(
-        "act" if recipe.scorer.features == "act" else "ask",
+        regime_of(recipe.scorer),
         Choice.of(recipe.miner),
         Choice.of(recipe.labeler),
         Choice.of(recipe.encoding.encoder),
         encoder.fingerprint,
         CandidatesConfig().limit,
         training,
-        {},
+        {what.strip(): licence.strip() for what, _, licence in (told.partition(":") for told in licences)},
     )
+
+
+def regime_of(scorer: HeadConfig) -> Regime:
+    if isinstance(scorer, Switch):
+        return "both"
+    return "act" if getattr(scorer, "features", "") == "act" else "ask"
 
 
 def export(trained: Path, to: Path) -> Path:

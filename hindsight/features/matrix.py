@@ -48,7 +48,19 @@ ACT = (
 # The wide head with the question's side: +.014 nDCG@10 on LoCoMo over ask, cross-fitted (.666 against .652, one seed); the word
 # lists behind it were written by people who had seen such questions.
 CUED = (*ASK, "bm25_wide", "cosine_long", *asked.NAMES)
-SETS = {"ask": ASK, "cued": CUED, "narrow": NARROW, "act": ACT}
+# What carried over to logs of other kinds, in development on several: each is a match or a cue in a user's own terms. All are of
+# the last utterance, so a transcript and a lone question come out alike; with what calibration needs to say "nothing".
+FREE = ("bm25", "bm25_window", "bm25_wide", "cosine", "cosine_window", "maxsim", "maxsim_idf", "speaker", "answer_words")
+HAND = ("cosine_long", "first_person", "answer_type", "date_span", "answers_question")  # word lists and forms by people
+TRAVEL = (*(f"{name}{LAST}" for name in (*FREE, *HAND)), *need.NAMES)
+SETS = {
+    "free": (*(f"{name}{LAST}" for name in FREE), *need.NAMES),
+    "travel": TRAVEL,
+    "ask": ASK,
+    "cued": CUED,
+    "narrow": NARROW,
+    "act": ACT,
+}
 
 
 def columns_of(name: str) -> tuple[str, ...]:

@@ -34,7 +34,9 @@ COSINE, FUTURE_TOKENS = "future, cosine", "future, MaxSim-idf"
 @dataclass(frozen=True)
 class Gated:
     """``future``: ``real``; ``hidden`` sets the teacher's future terms to zero and ``shuffled`` takes them from another turn
-    (the two controls). ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ."""
+    (the two controls). ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ.
+
+    ``most``: queries of each kind from one user, chosen by a hash."""
 
     future: Literal["real", "hidden", "shuffled"] = "real"
     drop: float = 0.4
@@ -43,6 +45,7 @@ class Gated:
     listed: int = 16
     gap: int = 3
     least_pool: int = 50
+    most: int = 1000
     seed: int = 0
 
     def build(self) -> Gated:
@@ -51,7 +54,7 @@ class Gated:
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
         """One user's stream -> training queries, in order of ``asked_at``. Memories must be turns."""
         user_id = memories[0].user_id if memories else ""
-        asked = list(_queries(turns, user_id, self.gap, self.seed))
+        asked = _most(list(_queries(turns, user_id, self.gap, self.seed)), self.most)
         encoder.encode([labelled.query.text for labelled, _ in asked])
         answer_of = {m.sources[-1]: m for m in memories}
         futures = _futures(turns, self.future, self.seed)
@@ -154,6 +157,15 @@ def _queries(turns: Sequence[Turn], user_id: str, gap: int, seed: int) -> Iterat
         if asked := statement_question(text, me, other, rng):
             yield _one("HP", user_id, turn, asked, turn.position, context), turn.position
             yield _one("PQ", user_id, turn, asked, end, ()), turn.position
+
+
+def _most(asked: list[tuple[Labelled, int]], most: int) -> list[tuple[Labelled, int]]:
+    """Of each kind as many, chosen by a hash: a stream of thousands of long turns would take hours and say little more."""
+    kept: set[str] = set()
+    for kind in KINDS:
+        ids = sorted(opaque("most", one.query.query_id) for one, _ in asked if one.kind == kind)
+        kept.update(ids[:most])
+    return [(one, t) for one, t in asked if opaque("most", one.query.query_id) in kept]
 
 
 def _one(

@@ -73,6 +73,39 @@ def platt(logits: Values, targets: Values) -> Platt:
     return Platt(scale, float(fit.x[1] - scale * centre))
 
 
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """probability = sigmoid(columns @ weights + bias)."""
+
+    weights: Doubles
+    bias: float
+
+
+def logistic(
+    columns: npt.NDArray[np.floating], targets: Values, ridge: float = 1e-3, counts: Values | None = None
+) -> Logistic:
+    """(n, k), (n,) in [0, 1] -> least cross-entropy, with ``ridge`` times the squared weights of standardised columns.
+
+    ``counts``: how much each row weighs, 1 by default. A constant column gets weight 0.
+    """
+    x, y = np.asarray(columns, np.float64), np.asarray(targets, np.float64)
+    many = np.ones(len(y)) if counts is None else np.asarray(counts, np.float64)
+    many = many / many.sum()
+    centre, spread = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(spread > 1e-9, 1 / np.maximum(spread, 1e-9), 0.0)
+    z = (x - centre) * scale
+
+    def loss(at: Doubles) -> tuple[float, Doubles]:
+        logit = z @ at[:-1] + at[-1]
+        away = (special.expit(logit) - y) * many
+        value = float(many @ (np.logaddexp(0, logit) - y * logit)) + ridge * float(at[:-1] @ at[:-1])
+        return value, np.append(away @ z + 2 * ridge * at[:-1], away.sum())
+
+    fit = optimize.minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    weights = fit.x[:-1] * scale
+    return Logistic(weights, float(fit.x[-1] - weights @ centre))
+
+
 def reliability(probabilities: Values, targets: Values, bins: int = 10) -> list[Bin]:
     """Bins of about equal count, in rising order: use is rare, and bins of equal width would put nearly all in the first.
 

@@ -6,7 +6,7 @@ exporting never ask which one it is. A memory's contributions depend on its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from hindsight.features import matrix
+from hindsight.features import matrix, need
 from hindsight.types import Floats
 
 BIAS, INTERACTION = "bias", "interaction"
@@ -39,6 +39,26 @@ class Part(nn.Module):
         return self(values) - self(without)[..., 0]
 
 
+class Weights(Part):
+    """No bias (a constant cannot rank), and zero weights to start from."""
+
+    exact = True
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.straight = nn.Linear(width, 1, bias=False)
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.zeros_(self.straight.weight)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return self.straight(values)
+
+    def shares(self, values: Tensor) -> Tensor:
+        """Weight times value."""
+        return values * self.straight.weight
+
+
 MakePart = Callable[[int], Part]
 
 
@@ -50,13 +70,24 @@ class Head(nn.Module):
     slope: Tensor
     shift: Tensor
 
-    def __init__(self, columns: Sequence[str], make_part: MakePart, make_interaction: MakePart | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        make_part: MakePart,
+        make_interaction: MakePart | None = None,
+        start: Mapping[str, float] | None = None,
+        hold: float = 0.0,
+    ) -> None:
+        """``start``: weights of a formula over these columns to begin from, ``hold`` how strongly to stay near them: for parts
+        that are ``Weights``."""
         super().__init__()
+        self.start, self.hold = start, hold
         matrix.check(columns)
         self.columns = tuple(columns)
         self.groups = tuple(g for g in matrix.GROUPS if any(matrix.GROUP_OF[c] == g for c in columns))
         self.places = [[i for i, c in enumerate(columns) if matrix.GROUP_OF[c] == g] for g in self.groups]
-        parts = [make_part(len(places)) for places in self.places]
+        # what is the same for all candidates cannot rank: only calibration weighs it
+        parts = [Weights(len(at)) if g == need.GROUP else make_part(len(at)) for g, at in zip(self.groups, self.places)]
         if make_interaction is not None:  # sees every column: what no sum of groups can say
             self.groups += (INTERACTION,)
             self.places.append(list(range(len(columns))))
@@ -84,10 +115,32 @@ class Head(nn.Module):
         """What a column is on training queries; deviations are floored, so that a constant column stays quiet."""
         self.mean.copy_(torch.from_numpy(mean))
         self.scale.copy_(1 / torch.from_numpy(deviation + 1e-2))
+        if self.start is not None:
+            with torch.no_grad():
+                for part, at in self._started():
+                    part.straight.weight.copy_(at)
 
-    def calibrate(self, slope: float, shift: float) -> None:
+    def _started(self) -> Iterator[tuple[Weights, Tensor]]:
+        """(part, its weights by the formula it starts from). A listwise loss wants logits of a third of a formula's size."""
+        for part, places in zip(self.each_part(), self.places):
+            if isinstance(part, Weights):
+                named = [(self.start or {}).get(self.columns[at], 0.0) for at in places]
+                yield part, torch.tensor(named)[None] * 0.3 / self.scale[places]
+
+    def penalty(self) -> Tensor:
+        """How far the weights have gone from where they started."""
+        if self.start is None or not self.hold:
+            return self.slope.new_zeros(())
+        return self.hold * torch.stack([(part.straight.weight - at).square().sum() for part, at in self._started()]).sum()
+
+    def calibrate(self, slope: float, shift: float, needs: Floats | None = None) -> None:
+        """``needs``: log-odds a deviation of each need column, where the head reads them."""
         self.slope.fill_(slope)
         self.shift.fill_(shift)
+        if need.GROUP in self.groups:
+            weight = cast("Weights", self.each_part()[self.groups.index(need.GROUP)]).straight.weight
+            with torch.no_grad():
+                weight.copy_(torch.zeros_like(weight) if needs is None else torch.from_numpy(needs / slope)[None])
 
     def standard(self, features: Tensor) -> Tensor:
         """(..., columns) raw -> (..., columns) what the parts see."""

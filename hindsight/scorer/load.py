@@ -27,12 +27,15 @@ from hindsight.io import to_json
 from hindsight.scorer.head import Doubles, Head, logits, probability
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
+from hindsight.scorer.switch import Switch, TwoHeads
 from hindsight.types import DataError, Floats, HindsightError
 
 WEIGHTS, CONFIG, GOLDEN, README = "scorer.safetensors", "config.json", "golden.json", "README.md"
 FORMAT = 1
 TOLERANCE = 1e-5
-KINDS: dict[str, type[Linear] | type[Mlp]] = {"linear": Linear, "mlp": Mlp}
+KINDS: dict[str, type[Linear] | type[Mlp] | type[Switch]] = {"linear": Linear, "mlp": Mlp, "switch": Switch}
+Regime = Literal["ask", "act", "both"]
+DEFAULT = "default"  # scorer.path=default: the checkpoint that comes with the package
 WANTED = "a scorer folder, as `hindsight export to=DIR` writes it"
 T = TypeVar("T")
 
@@ -58,7 +61,7 @@ class Origin:
     data, seed, numbers of queries, calibration. ``licences``: of each data set that it was trained on.
     """
 
-    regime: Literal["ask", "act"]
+    regime: Regime
     miner: Choice
     labeler: Choice
     encoder: Choice
@@ -96,7 +99,7 @@ class Goldens:
 class Checkpoint:
     """A trained scorer. ``encoder_golden`` is for the first use of an encoder: ``encoder.golden.check(encoder, it)``."""
 
-    scorer: Head
+    scorer: Head | TwoHeads
     config: Config
     encoder_golden: Golden
 
@@ -106,7 +109,7 @@ class Checkpoint:
         return self.scorer.columns
 
     @property
-    def regime(self) -> Literal["ask", "act"]:
+    def regime(self) -> Regime:
         return self.config.origin.regime
 
     def contributions(self, features: Floats) -> dict[str, Floats]:
@@ -119,7 +122,11 @@ class Checkpoint:
 
 
 def load(folder: Path) -> Checkpoint:
-    """Raises DataError where the folder is missing, foreign, torn, or scores otherwise than when it was written."""
+    """``default`` is the checkpoint that comes with the package.
+
+    Raises DataError where the folder is missing, foreign, torn, or scores otherwise than when it was written."""
+    if folder == Path(DEFAULT) and not folder.exists():
+        folder = Path(__file__).with_name(DEFAULT)
     if not folder.is_dir():
         raise DataError(folder, "a file" if folder.exists() else "no such folder", WANTED)
     path = folder / CONFIG
@@ -156,7 +163,7 @@ def _known(body: object) -> object:
     raise ValueError("not a JSON object")
 
 
-def _head(path: Path, config: Config) -> Head:
+def _head(path: Path, config: Config) -> Head | TwoHeads:
     kind = config.scorer.kind
     if kind not in KINDS:
         raise DataError(path, f"scorer kind {kind!r}", f"one of {', '.join(KINDS)}")
@@ -173,7 +180,7 @@ def _head(path: Path, config: Config) -> Head:
     return head
 
 
-def _weigh(head: Head, path: Path) -> None:
+def _weigh(head: Head | TwoHeads, path: Path) -> None:
     if not path.exists():
         raise DataError(path.parent, f"no {path.name}", WANTED)
     try:
@@ -182,7 +189,7 @@ def _weigh(head: Head, path: Path) -> None:
         raise DataError(path, error, "the whole weights of the head that config.json describes") from error
 
 
-def _check(head: Head, golden: GoldenScores, place: str) -> None:
+def _check(head: Head | TwoHeads, golden: GoldenScores, place: str) -> None:
     wanted = np.asarray(golden.logits, np.float64)
     if not len(wanted) or [len(row) for row in golden.features] != [len(head.columns)] * len(wanted):
         raise DataError(place, "another shape", f"({len(wanted)}, {len(head.columns)}) features and their logits")

@@ -21,8 +21,12 @@ class Mlp:
     hidden: int = 32
     interaction: int = 0
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return matrix.columns_of(self.features)
+
     def build(self) -> Head:
-        return self.over(matrix.columns_of(self.features))
+        return self.over(self.columns)
 
     def over(self, columns: Sequence[str]) -> Head:
         """A head over these columns, whatever the named set holds today: what a checkpoint is loaded into."""

@@ -58,7 +58,7 @@ def listed(
 
 
 def _list(known: Moment, one: Labelled, columns: Sequence[str]) -> Listed | None:
-    """None where all uses lie outside the pool."""
+    """None where all uses lie outside the pool. A query of which it is known that nothing was used keeps its candidates."""
     gain, labelled = np.zeros(len(known.rows), np.float32), set[int]()
     for use in one.uses:
         row = known.past.row_of.get(use.memory_id, -1)
@@ -66,7 +66,7 @@ def _list(known: Moment, one: Labelled, columns: Sequence[str]) -> Listed | None
         if place < len(gain) and known.rows[place] == row:
             gain[place] = use.gain
             labelled.add(place)
-    if gain.sum() <= 0:
+    if len(gain) == 0 or (one.uses and gain.sum() <= 0):
         return None
     features = matrix.compute(known, columns)
     chosen = _chosen(known, one, labelled)

@@ -1,7 +1,8 @@
 """After the fit: from a score that ranks to a probability of use, on held-out hindsight labels.
 
-A listwise loss leaves scale and offset open, so both are fitted here (Platt 1999), to soft gains. What comes out is the chance
-that *the labeler* credits a candidate of a training list (hard ones are over-represented there): not yet a probability on gold.
+A listwise loss leaves scale and offset open, and whatever is the same for all candidates. So they are fitted here, to soft gains
+(Platt 1999, with more columns than one): the score, and what the moment shows of whether anything is needed. What comes out is the
+chance that *the labeler* credits a candidate of a training list (hard ones are over-represented there): not yet a probability on gold.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
-from hindsight.measure.calibration import Platt, brier, platt, summary
+from hindsight.features import need
+from hindsight.measure.calibration import Logistic, Platt, brier, logistic, platt, summary
 from hindsight.scorer.head import Doubles, Head, logits
 from hindsight.train.batches import Listed
-from hindsight.types import DataError
+from hindsight.types import DataError, Floats
 
 LEAST_SLOPE = 1e-3  # a head whose scores say nothing keeps its order, and every probability is near the base rate
 
 
 def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
-    """Sets the head's slope and shift from all held-out candidates, and returns what metrics may quote.
+    """Sets the head's slope, shift and, if it reads any, need weights from all held-out candidates. Returns what metrics may quote.
 
     ``n``, ``brier``, ``ece`` and ``bins`` are of a fit on one half of the users, measured on the other half (of the queries,
     where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``floored``: the
@@ -28,26 +31,37 @@ def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
     if not held_out:
         raise DataError("calibration", "no held-out query", "one or more: mine and label more dialogues")
     head.calibrate(1.0, 0.0)
-    scores = [logits(head.contributions(one.features.astype(np.float32))) for one in held_out]
+    columns = [_columns(head, one.features.astype(np.float32)) for one in held_out]
     gains = [one.gain.astype(np.float64) for one in held_out]
-    whole, floored = _fitted(np.concatenate(scores), np.concatenate(gains))
+    whole, floored = _fitted(np.concatenate(columns), np.concatenate(gains))
     facts: dict[str, object] = {
         "targets": "hindsight gains of held-out training queries",
         "queries": len(held_out),
-        "slope": whole.scale,
-        "shift": whole.shift,
+        "slope": float(whole.weights[0]),
+        "shift": whole.bias,
         "floored": floored,
     }
     first = _first_half(held_out)
     if not all(first):
-        x, y = (np.concatenate([row for row, chosen in zip(rows, first) if chosen]) for rows in (scores, gains))
+        x, y = (np.concatenate([row for row, chosen in zip(rows, first) if chosen]) for rows in (columns, gains))
         x_rest, y_rest = (
-            np.concatenate([row for row, chosen in zip(rows, first) if not chosen]) for rows in (scores, gains)
+            np.concatenate([row for row, chosen in zip(rows, first) if not chosen]) for rows in (columns, gains)
         )
-        facts |= summary(_fitted(x, y)[0].probability(x_rest), y_rest)
+        half = _fitted(x, y)[0]
+        facts |= summary(Platt(1.0, half.bias).probability(x_rest @ half.weights), y_rest)
         facts["brier_base"] = round(brier(np.full(len(y_rest), y.mean()), y_rest), 6)
-    head.calibrate(whole.scale, whole.shift)
+    head.calibrate(float(whole.weights[0]), whole.bias, whole.weights[1:].astype(np.float32))
     return facts
+
+
+def _columns(head: Head, features: Floats) -> Doubles:
+    """(candidates, 1 + need columns that the head reads): the score, and what the moment shows, standardised."""
+    score = logits(head.contributions(features))
+    if need.GROUP not in head.groups:
+        return score[:, None]
+    places = head.places[head.groups.index(need.GROUP)]
+    standard = head.standard(torch.from_numpy(features)).numpy()
+    return np.column_stack([score, standard[:, places]])
 
 
 def _first_half(held_out: Sequence[Listed]) -> list[bool]:
@@ -58,9 +72,19 @@ def _first_half(held_out: Sequence[Listed]) -> list[bool]:
     return [key in chosen for key in keys]
 
 
-def _fitted(scores: Doubles, gains: Doubles) -> tuple[Platt, bool]:
-    found = platt(scores, gains)
-    if found.scale >= LEAST_SLOPE:
-        return found, False
-    base = platt(np.zeros(len(gains)), gains).shift
-    return Platt(LEAST_SLOPE, base - LEAST_SLOPE * float(scores.mean())), True
+def _fitted(columns: Doubles, gains: Doubles) -> tuple[Logistic, bool]:
+    scores = columns[:, 0]
+    alone = platt(scores, gains)
+    if alone.scale < LEAST_SLOPE:
+        base = platt(np.zeros(len(gains)), gains).shift
+        found = Logistic(np.zeros(columns.shape[1]), base - LEAST_SLOPE * float(scores.mean()))
+        found.weights[0] = LEAST_SLOPE
+        return found, True
+    if columns.shape[1] == 1:
+        return Logistic(np.array([alone.scale]), alone.shift), False
+    joint = logistic(columns, gains, ridge=1e-5)
+    return (
+        (joint, False)
+        if joint.weights[0] >= LEAST_SLOPE
+        else (Logistic(np.append(alone.scale, np.zeros(columns.shape[1] - 1)), alone.shift), False)
+    )

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hindsight.encoder.cache import CacheConfig
 from hindsight.parallel import each
 from hindsight.scorer.head import Head
+from hindsight.scorer.switch import Switch, TwoHeads
 from hindsight.train.batches import Listed, listed
 from hindsight.train.calibrate import calibrate
 from hindsight.train.loop import Fit, Sink, fit
+from hindsight.train.regimes import learn_switch, used
 from hindsight.types import DataError, Encoder, Labeler, Labelled, Mined
 
 
@@ -23,12 +25,12 @@ class Buildable(Protocol):
 
 
 class HeadConfig(Protocol):
-    """Linear or Mlp."""
+    """Linear, Mlp or Switch."""
 
     @property
-    def features(self) -> str: ...
+    def columns(self) -> tuple[str, ...]: ...
 
-    def build(self) -> Head: ...
+    def build(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Encoding:
 class Learned:
     """A head and what is known of how it was made."""
 
-    head: Head
+    head: Head | TwoHeads
     queries: dict[str, int]  # kind -> training queries
     held_out: int  # queries of held-out users
     calibration: dict[str, object]
@@ -65,7 +67,7 @@ def features_each(
 
 
 def learn(
-    labelled: Sequence[Labelled],
+    corpora: Sequence[Sequence[Labelled]],
     lists: Sequence[Listed],
     labeler: Labeler,
     scorer: HeadConfig,
@@ -74,22 +76,35 @@ def learn(
     folder: Path | None = None,
     sink: Sink = lambda row: None,
 ) -> Learned:
-    """Fits on the users that are not held out, stops early and calibrates on those that are."""
+    """Fits on the users that are not held out, stops early and calibrates on those that are. Corpora weigh the same, whatever
+    their size; which one a query is from is seen nowhere else."""
     by_id = {(one.user_id, one.query_id): one for one in lists}
     training: list[tuple[Listed, float]] = []
-    for one in labeler.balance([one for one in labelled if one.query.user_id not in held_out]):
-        if (found := by_id.get((one.query.user_id, one.query.query_id))) is not None:
-            training.append((found, one.weight))
-    if not training:
+    held: list[tuple[Listed, float]] = []
+    for labelled in corpora:
+        balanced = labeler.balance([one for one in labelled if one.query.user_id not in held_out])
+        training += _even([(by_id.get((one.query.user_id, one.query.query_id)), one.weight) for one in balanced])
+        held += _even(
+            [(by_id.get((one.query.user_id, one.query.query_id)), 1.0) for one in labelled if one.query.user_id in held_out]
+        )
+    if not any(one.gain.any() for one, _ in training):
         raise DataError("training queries", "none", "more dialogues, or another labeler: no user has a query with a use")
-    kept = [by_id.get((one.query.user_id, one.query.query_id)) for one in labelled if one.query.user_id in held_out]
-    held = [one for one in kept if one is not None]
-    head = fit(scorer.build(), training, held, settings, folder, sink)
-    calibration = calibrate(head, held) if len(held) > 1 else {}
+    if isinstance(scorer, Switch):
+        head, calibration = learn_switch(scorer, training, held, settings, folder, sink)
+    else:
+        head = fit(scorer.build(), used(training), [one for one, _ in used(held)], settings, folder, sink)
+        calibration = calibrate(head, [one for one, _ in held]) if len(held) > 1 else {}
     kinds: dict[str, int] = {}
     for one, _ in training:
         kinds[one.kind] = kinds.get(one.kind, 0) + 1
     return Learned(head, kinds, len(held), calibration)
+
+
+def _even(found: Sequence[tuple[Listed | None, float]]) -> list[tuple[Listed, float]]:
+    """Those that have features, with a mean weight of 1 in each kind of corpus."""
+    kept = [(one, weight) for one, weight in found if one is not None]
+    total = sum(weight for _, weight in kept)
+    return [(one, weight * len(kept) / total) for one, weight in kept] if total else []
 
 
 def hold_out(users: Sequence[str], share: float) -> frozenset[str]:

@@ -118,7 +118,7 @@ def _run(head: Head, data: Stacked, held: Stacked | None, config: Fit, folder: P
             loss = (listwise(scores, batch.target, batch.mask) * batch.weight).sum()
             optimiser.zero_grad()
             # divided by the whole batch, not by this process's share: equal for any number of processes
-            accelerator.backward(loss * (accelerator.num_processes / size))
+            accelerator.backward(loss * (accelerator.num_processes / size) + head.penalty())
             optimiser.step()
             schedule.step()
             total += loss.detach()
