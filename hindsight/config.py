@@ -38,8 +38,10 @@ from hindsight.logs.locomo import LoCoMoReader
 from hindsight.logs.longmemeval import LongMemEvalReader
 from hindsight.logs.native import NativeReader
 from hindsight.logs.openai import OpenAIReader
+from hindsight.logs.reflexion import ReflexionReader
 from hindsight.logs.sgd import SGDReader
 from hindsight.logs.sgd_histories import SGDHistories
+from hindsight.logs.tau_bench import TauBenchReader
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.runs import Run
@@ -67,6 +69,8 @@ PARTS: dict[str, dict[str, type]] = {
         "crosswoz": CrossWOZReader,
         "crosswoz_histories": CrossWOZHistories,
         "beam": BeamReader,
+        "tau_bench": TauBenchReader,
+        "reflexion": ReflexionReader,
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
