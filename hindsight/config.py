@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
+from hindsight.audit.logs import Audit
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
@@ -93,6 +94,7 @@ ALWAYS: dict[str, type] = {
     "fit": Fit,
     "evaluation": Evaluation,
     "system": SystemChoice,
+    "audit": Audit,
     "export": Export,
     "recall": Recall,
 }
