@@ -22,7 +22,8 @@ HELP = f"""usage: hindsight STAGE [key=value ...]
 stages
   mine     logs -> memories                      logs.path=FILE_OR_DIR [logs=openai] [miner=episodes]
   label    memories -> labelled queries          [labeler=values]
-  audit    a labeler against a suite's gold       suite=reuse suite.path=DIR [labeler=values]
+  audit    a labeler on your own logs            logs.path=FILE_OR_DIR [labeler=values] [audit.gold=PAIRS.jsonl]
+           or against a suite's gold             suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=switch labeler=both] [run.mix=[RUN,RUN]] [fit.seed=1]
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
@@ -131,6 +132,19 @@ def formula(chosen: Settings) -> Path:
 
 
 def audit(chosen: Settings) -> None:
+    """On ``logs.path`` (or suite=own), else on a suite."""
+    own, settings = chosen.choices["suite"] == "own", chosen["audit"]
+    if own or chosen.paths["logs"]:
+        if not own and chosen.choices["suite"] != "fact_recall":
+            raise ConfigError([f"audit: logs.path= or suite={chosen.choices['suite']}, not both"])
+        if own and chosen["suite"].qrels and not settings.gold:
+            settings = replace(settings, gold=chosen["suite"].qrels, queries=chosen["suite"].queries)
+        judging.audit_own(
+            chosen["logs"].build(), logs_at(chosen), recipe_of(chosen), settings, chosen["run"], Facts(chosen.plain)
+        )
+        return
+    if settings.gold:
+        raise ConfigError(["audit.gold: goes with logs.path=; a suite has its own gold"])
     suite = suite_of(chosen)
     judging.audit(suite, suite.path, recipe_of(chosen), chosen["run"], Facts(chosen.plain))
 

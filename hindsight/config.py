@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
+from hindsight.audit.logs import Audit
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
@@ -39,8 +40,10 @@ from hindsight.logs.locomo import LoCoMoReader
 from hindsight.logs.longmemeval import LongMemEvalReader
 from hindsight.logs.native import NativeReader
 from hindsight.logs.openai import OpenAIReader
+from hindsight.logs.reflexion import ReflexionReader
 from hindsight.logs.sgd import SGDReader
 from hindsight.logs.sgd_histories import SGDHistories
+from hindsight.logs.tau_bench import TauBenchReader
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.runs import Run
@@ -69,6 +72,8 @@ PARTS: dict[str, dict[str, type]] = {
         "crosswoz": CrossWOZReader,
         "crosswoz_histories": CrossWOZHistories,
         "beam": BeamReader,
+        "tau_bench": TauBenchReader,
+        "reflexion": ReflexionReader,
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
@@ -91,6 +96,7 @@ ALWAYS: dict[str, type] = {
     "fit": Fit,
     "evaluation": Evaluation,
     "system": SystemChoice,
+    "audit": Audit,
     "export": Export,
     "recall": Recall,
 }

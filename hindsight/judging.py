@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hindsight.audit.logs import Audit, audit_logs
 from hindsight.audit.suite import audit_suite
 from hindsight.crossfit import Recipe, crossfit
 from hindsight.crossfit import gold as judged
@@ -25,8 +26,9 @@ from hindsight.measure import table, trec
 from hindsight.measure.ranking import parse
 from hindsight.parallel import each
 from hindsight.report import audit as audit_table
-from hindsight.report import page
+from hindsight.report import audit_page, page
 from hindsight.report import table as terminal
+from hindsight.report.findings import findings
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.runs import (
     METRICS,
@@ -49,6 +51,7 @@ from hindsight.types import (
     ConfigError,
     Count,
     DataError,
+    Reader,
     Suite,
 )
 
@@ -230,6 +233,29 @@ def audit(suite: Suite, source: Path, recipe: Recipe, run: Run, facts: Facts) ->
     write_text(fresh(out) / METRICS, to_json(report, indent=2) + "\n")
     audit_table.show(report)
     facts.write(out, "audit", {"suite": source})
+    return report
+
+
+def audit_own(reader: Reader, path: Path, recipe: Recipe, settings: Audit, run: Run, facts: Facts) -> Mapping[str, Any]:
+    """The same on a user's own logs: what can be said without gold, and with a handful. metrics.json, report.html, a table and a
+    verdict in words. Raises DataError where no moment of the log has a past to be credited."""
+    out = free(run.at("audit"))
+    reading, count = Count(), Count()
+    dialogues = list(reader.read(path, reading))
+    say(f"audit: {reading}")
+    found = audit_logs(dialogues, recipe, settings, count)
+    say(f"audit: moments {count}")
+    if not found["n"]:
+        raise DataError(path, f"no moment with a past ({count})", "longer dialogues")
+    about = {"suite": "own logs", "labeler": type(recipe.labeler).__name__.lower(), "data_sha256": sha256_of(path)}
+    skips = {"skipped": dict(count.skipped), "reading": {"skipped": reading.skipped, "notes": reading.notes}}
+    report = {**about, **skips, **found, "config": dict(facts.settings)}
+    report["findings"] = findings(report)
+    write_text(fresh(out) / METRICS, to_json(report, indent=2) + "\n")
+    audit_page.write(out / "report.html", report)
+    audit_table.show_own(report)
+    facts.write(out, "audit", {"logs": path, "gold": settings.gold, "queries": settings.queries}, n=found["n"])
+    say(f"audit: {out}/report.html")
     return report
 
 

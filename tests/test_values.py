@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight.text import normalise
-from hindsight.values import is_weak, leaves, surfaces
+from hindsight.text import normalise, terms
+from hindsight.values import is_weak, keys, leaves, named, says, stated, surfaces
 
 
 def test_leaves_of_nested_arguments_in_order():
@@ -63,3 +63,51 @@ def test_every_form_is_normal_and_told_once_and_no_strong_value_is_lost(value):
     assert all(form and form == normalise(form) for form in forms)
     assert len(set(forms)) == len(forms)
     assert {leaf for leaf in leaves(value) if not is_weak(leaf)} <= set(forms)
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("at 10 in the morning", {"10:00"}),
+        ("5:30pm or 6 p.m.", {"17:30", "18:00"}),
+        ("5:30", {"05:30", "17:30"}),
+        ("09:30 and 17:05", {"09:30", "17:05"}),
+        ("quarter past eleven in the evening", {"23:15"}),
+        ("12 am, 12 pm, midnight", {"00:00", "12:00"}),
+        ("quarter to 1 in the afternoon", {"12:45"}),
+        ("晚上八点半，早上9点15分", {"20:30", "09:15"}),
+        ("march 1st, the 2nd of april, 2019-03-08, on the 4th", {"03-01", "04-02", "03-08", "-04"}),
+        ("3月8号周日", {"03-08", "sunday"}),
+        ("a table for 2, room 12, 7 nights, 3:1, 99:99", set()),
+        ("march", set()),
+    ],
+)
+def test_times_and_dates_have_one_form(text, forms):
+    assert stated(text) == forms
+
+
+def test_names_of_a_text_whole_and_once():
+    text = "Please confirm: 3 tickets to Esscalation Music Festival in New York on March 1st at 5:30 pm. Call 415-561-4900 in New York."
+    found = ["03-01", "17:30", "esscalation music festival", "new york", "415-561-4900"]
+    assert [name for name, _ in named(text)] == found
+    found = [("bay of pigs", True), ("1275 central boulevard", False), ("end", False), ("1275", False)]
+    assert named("Bay of Pigs, at 1275 Central Boulevard. The End. I'd go.") == found
+    assert named("") == named("nothing here.") == []
+
+
+CLOCKS = st.times().map(lambda t: t.strftime("%H:%M"))
+STRINGS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20) | st.sampled_from(
+    ["new york", "la paz", "the who", "茶"]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dates().map(str) | CLOCKS | STRINGS, STRINGS)
+def test_who_says_a_value_holds_one_of_its_keys(value, around):
+    """Else the index would miss it."""
+    value = normalise(value)
+    found = keys(value) if value else ()
+    for form in surfaces(value)[:3]:
+        text = normalise(f"{around} {form} .")
+        if says(text, value) and found:
+            assert set(found) & set(terms(text))

@@ -42,10 +42,10 @@ def explains(labeler: Any) -> bool:
     return hasattr(labeler, "asked") and hasattr(labeler, "explain")
 
 
-def chosen(streams: Sequence[Mined], labeler: Explains, limit: int, seed: int, count: Count) -> list[list[Chosen]]:
+def chosen(streams: Sequence[Mined], labeler: Explains, limit: int, count: Count) -> list[list[Chosen]]:
     """Of each stream, in order of ``asked_at``: ``limit`` moments of the whole log (0: all), drawn by a hash of their ids."""
     asked = [list(_asked(stream, labeler)) for stream in streams]
-    drawn = _drawn((one.query for own in asked for one, _ in own), limit, seed)
+    drawn = _drawn((one.query for own in asked for one, _ in own), limit)
     pool = _Pool(streams, asked)
     found: list[list[Chosen]] = []
     for place, own in enumerate(asked):
@@ -53,7 +53,7 @@ def chosen(streams: Sequence[Mined], labeler: Explains, limit: int, seed: int, c
         for one, future in own:
             if (one.query.user_id, one.query.query_id) not in drawn:
                 continue
-            rng = random.Random(f"other future:{seed}:{one.query.query_id}")
+            rng = random.Random(f"other future:{one.query.query_id}")
             if (other := pool.another(place, one, future, rng)) is None:
                 count.skip("no other future like its own")
             else:
@@ -70,10 +70,10 @@ def _asked(stream: Mined, labeler: Explains) -> Iterable[tuple[Labelled, Turn]]:
     return [(Labelled(query, (), stream.turns[place].role), stream.turns[place]) for place, query in found]
 
 
-def _drawn(queries: Iterable[Query], limit: int, seed: int) -> set[tuple[str, str]]:
+def _drawn(queries: Iterable[Query], limit: int) -> set[tuple[str, str]]:
     ids = [(query.user_id, query.query_id) for query in queries]
     if limit and len(ids) > limit:
-        ids = sorted(ids, key=lambda one: hashlib.sha256(f"{seed}:{one}".encode()).hexdigest())[:limit]
+        ids = sorted(ids, key=lambda one: hashlib.sha256(str(one).encode()).hexdigest())[:limit]
     return set(ids)
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,17 @@ import numpy as np
 
 from hindsight.audit.futures import Chosen, chosen, novel
 from hindsight.audit.look import ATTRIBUTES, LABEL, Look, look, true_to
+from hindsight.audit.suite import audit_suite
 from hindsight.crossfit import Recipe
 from hindsight.features.replay import moment, replay
 from hindsight.logs.stream import by_user
 from hindsight.measure.agreement import alpha, kappa
 from hindsight.measure.significance import cluster_interval
 from hindsight.parallel import each
+from hindsight.suite.own import judged
+from hindsight.suite.past import streams as suite_streams
 from hindsight.train.learn import built
-from hindsight.types import ConfigError, Count, Dialogue, Mined, Miner
+from hindsight.types import ConfigError, Count, DataError, Dialogue, Mined, Miner
 
 ROUNDS = 2000  # of the bootstrap: there are some fifty intervals
 SHOWN = 12  # labels that a page shows in words
@@ -40,7 +44,6 @@ class Audit:
     gold: Path | None = None
     queries: Path | None = None
     limit: int = 1000
-    seed: int = 0
 
     def __post_init__(self) -> None:
         problems = [f"audit.limit={self.limit}: wanted 0 or more"] if self.limit < 0 else []
@@ -59,10 +62,11 @@ def mined(dialogues: Iterable[Dialogue], miner: Miner) -> list[Mined]:
     ]  # fmt: skip
 
 
-def audit_logs(streams: Sequence[Mined], recipe: Recipe, settings: Audit, count: Count) -> dict[str, Any]:
-    """What metrics.json says of the labeler beside its gold. ``count``: of moments."""
-    labeler = true_to(recipe.labeler, "real")
-    work = list(zip(streams, chosen(streams, labeler, settings.limit, settings.seed, count)))
+def audit_logs(dialogues: Sequence[Dialogue], recipe: Recipe, settings: Audit, count: Count) -> dict[str, Any]:
+    """What metrics.json says of the labeler; ``gold`` is None without any. ``count``: of moments."""
+    gold = audit_pairs(dialogues, recipe, settings) if settings.gold else None  # first: its file may be wrong
+    labeler, streams = true_to(recipe.labeler, "real"), mined(dialogues, recipe.miner)
+    work = list(zip(streams, chosen(streams, labeler, settings.limit, count)))
     looks: list[Look] = []
     for found, small in each(
         partial(_user, replace(recipe, labeler=labeler)), [one for one in work if one[1]], recipe.jobs, "audit"
@@ -72,7 +76,24 @@ def audit_logs(streams: Sequence[Mined], recipe: Recipe, settings: Audit, count:
         count.kept += len(found)
         if small:
             count.skipped["too few memories before it"] = count.skipped.get("too few memories before it", 0) + small
-    return summary(looks)
+    return {**summary(looks), "gold": gold}
+
+
+def audit_pairs(dialogues: Sequence[Dialogue], recipe: Recipe, settings: Audit) -> dict[str, Any]:
+    """The labels, and each part of their evidence, against a handful of gold. Raises DataError where no pair has a future."""
+    queries, qrels = (settings.queries, settings.gold) if settings.queries else (settings.gold, None)
+    assert queries is not None
+    count = Count()
+    found = list(judged(list(suite_streams(dialogues)), queries, qrels, count))
+    told = [case for case in found if case.future or case.answers]
+    if len(told) < len(found):
+        count.skipped["nothing was said after it, and no answer is given"] = len(found) - len(told)
+    if not told:
+        raise DataError(
+            queries, f"no judged query with a future ({count})", "queries before a turn of the log, or with an answer"
+        )
+    by_owner = [list(group) for _, group in groupby(told, key=lambda case: case.query.user_id)]
+    return {"skipped": dict(count.skipped), "notes": dict(count.notes), **audit_suite(by_owner, recipe, parts=True)}
 
 
 def _user(recipe: Recipe, work: tuple[Mined, Sequence[Chosen]]) -> tuple[list[Look], int]:

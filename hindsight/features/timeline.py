@@ -7,6 +7,7 @@ what has been observed so far: a stage that replays a log calls ``observe`` up t
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -18,7 +19,7 @@ from hindsight.features import answer_words, cues
 from hindsight.features.postings import Column, Postings, segments
 from hindsight.text import normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
-from hindsight.values import surfaces
+from hindsight.values import leaves, surfaces
 
 REQUEST_WORDS = 6  # what is shorter rarely opens a goal
 _BLOCK = 512  # tokens that are matched at a time: as float32 they fit the second-level cache
@@ -33,6 +34,7 @@ class Timeline:
         self.postings, self.pieces = Postings(), defaultdict[int, int](int)
         self.forms = Postings()  # words as classes, those that an answer may show
         self.session_now = ""  # of the last observed turn
+        self.year = ""  # that turns' times or the dates given to tools named last
         self.length = Column()  # index terms of each row
         self.source = Column(dtype=np.int64)  # last source position
         self.session = Column(dtype=np.int32)  # number of the row's session, in order of appearance
@@ -76,6 +78,10 @@ class Timeline:
                 self._note_call(call, memory.sources[-1])
         if turns:
             self.session_now = turns[-1].session
+        for turn in turns:
+            for told in (turn.time or "", *(leaf for call in turn.calls for leaf in leaves(call.arguments))):
+                if re.match(r"\d{4}-\d\d-\d\d", told):
+                    self.year = told[:4]
 
     def _add(self, memory: Memory, pooled: Floats, tokens: npt.NDArray[np.int8], pieces: npt.NDArray[np.int32]) -> None:
         row = len(self.memories)

@@ -20,6 +20,7 @@ import numpy as np
 from hindsight.features.goal import unit
 from hindsight.features.moment import Moment, zscore
 from hindsight.features.replay import moment, replay
+from hindsight.labeler.asking import fitting_question, fitting_questions
 from hindsight.labeler.pseudo import questions, statement_question
 from hindsight.miner.wording import said, speaker_of
 from hindsight.text import terms
@@ -29,16 +30,20 @@ KINDS = ("HQ", "HP", "PQ", "RQ")
 # the parts of the teacher
 NOVELTY, WINDOW, TOKENS = "novel words, BM25", "query, BM25 window", "query, MaxSim-idf"
 COSINE, FUTURE_TOKENS = "future, cosine", "future, MaxSim-idf"
+ASKING = {"fitting": (fitting_questions, fitting_question), "random": (questions, statement_question)}
 
 
 @dataclass(frozen=True)
 class Gated:
     """``future``: ``real``; ``hidden`` sets the teacher's future terms to zero and ``shuffled`` takes them from another turn
     (the two controls). ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ.
+    ``asking``: ``fitting`` words questions as people do (asking.py), ``random`` puts any wh-word in front (pseudo.py).
 
-    ``most``: queries of each kind from one user, chosen by a hash."""
+    ``most``: queries of each kind from one user, chosen by a hash.
+    """
 
     future: Literal["real", "hidden", "shuffled"] = "real"
+    asking: Literal["fitting", "random"] = "random"
     drop: float = 0.4
     weights: tuple[float, float, float, float] = (2.0, 1.0, 0.5, 1.0)
     top: int = 8
@@ -54,7 +59,7 @@ class Gated:
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
         """One user's stream -> training queries, in order of ``asked_at``. Memories must be turns."""
         user_id = memories[0].user_id if memories else ""
-        asked = _most(list(_queries(turns, user_id, self.gap, self.seed)), self.most)
+        asked = _most(list(_queries(turns, user_id, self)), self.most)
         encoder.encode([labelled.query.text for labelled, _ in asked])
         answer_of = {m.sources[-1]: m for m in memories}
         futures = _futures(turns, self.future, self.seed)
@@ -75,7 +80,7 @@ class Gated:
 
     def asked(self, turns: Sequence[Turn], user_id: str) -> list[tuple[int, Labelled]]:
         """(position of the future, query without uses) of every query that a future answers: HQ and HP."""
-        found = _queries(turns, user_id, self.gap, self.seed)
+        found = _queries(turns, user_id, self)
         return [(t, labelled) for labelled, t in found if labelled.kind not in ("PQ", "RQ")]
 
     def explain(
@@ -139,22 +144,23 @@ def _teacher(parts: dict[str, Floats]) -> tuple[Floats, float]:
     return score, float(parts[NOVELTY].max())
 
 
-def _queries(turns: Sequence[Turn], user_id: str, gap: int, seed: int) -> Iterator[tuple[Labelled, int]]:
+def _queries(turns: Sequence[Turn], user_id: str, how: Gated) -> Iterator[tuple[Labelled, int]]:
     """(training query without uses, position of the turn that is its future or its answer). A system prompt is no turn of theirs:
     it asks nothing and tells nothing."""
     end = turns[-1].position + 1 if turns else 0
+    of_questions, of_statement = ASKING[how.asking]
     for place, turn in enumerate(turns):
         if turn.role == "system":
             continue
         me, text = speaker_of(turn), said(turn.text)
         before = turns[place - 1] if place and turns[place - 1].session == turn.session else None
-        context = tuple(t.position for t in turns[max(0, place - gap) : place])
-        if before and before.role != "system" and (asked := questions(said(before.text), speaker_of(before), me)):
+        context = tuple(t.position for t in turns[max(0, place - how.gap) : place])
+        if before and before.role != "system" and (asked := of_questions(said(before.text), speaker_of(before), me)):
             yield _one("HQ", user_id, turn, asked, turn.position, context), turn.position
             yield _one("RQ", user_id, turn, asked, end, (), (before.position,)), turn.position
         other = speaker_of(before) if before else next((speaker_of(t) for t in turns if t.speaker != turn.speaker), me)
-        rng = random.Random(f"{seed}:{turn.position}:{text}")
-        if asked := statement_question(text, me, other, rng):
+        rng = random.Random(f"{how.seed}:{turn.position}:{text}")
+        if asked := of_statement(text, me, other, rng):
             yield _one("HP", user_id, turn, asked, turn.position, context), turn.position
             yield _one("PQ", user_id, turn, asked, end, ()), turn.position
 

@@ -29,7 +29,7 @@ _PERSON: tuple[tuple[str, str], ...] = (
     (r"\b[Yy]ou\b|\b[Yy]ourself\b", "{you}"),
 )
 _PATTERNS = tuple((re.compile(pattern), form) for pattern, form in _PERSON)
-_HAN = re.compile(r"[\u4e00-\u9fff]")
+HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 def third_person(text: str, me: str, you: str) -> str:
@@ -38,7 +38,7 @@ def third_person(text: str, me: str, you: str) -> str:
     for pattern, form in _PATTERNS:
         name = form.format(me=me, you=you)
         text = pattern.sub(lambda _, name=name: name, text)
-    return text.replace("我", me).replace("你", you) if _HAN.search(text) else text
+    return text.replace("我", me).replace("你", you) if HAN.search(text) else text
 
 
 def questions(text: str, me: str, you: str) -> str:
@@ -49,8 +49,8 @@ def questions(text: str, me: str, you: str) -> str:
 def statement_question(text: str, me: str, you: str, rng: random.Random) -> str:
     """A statement with 1-3 words gone (the answer), a quarter of its other content words too, and a wh-word in front."""
     told = [s for s in sentences(text) if not s.endswith(("?", "？"))]
-    if _HAN.search(text):
-        return _han_question([s for s in told if len(_HAN.findall(s)) >= 6], me, you, rng)
+    if HAN.search(text):
+        return han_question(told, me, you, rng)
     told = [s for s in told if sum(map(is_content, words(s))) >= 3]
     if not told:
         return ""
@@ -73,7 +73,9 @@ def _carries(word: str, me: str) -> bool:
     return bare not in STOP_WORDS and me not in word and len(word) > 2
 
 
-def _han_question(told: list[str], me: str, you: str, rng: random.Random) -> str:
+def han_question(told: list[str], me: str, you: str, rng: random.Random) -> str:
+    """A Chinese statement with a run of characters gone, a question word in their place."""
+    told = [s for s in told if len(HAN.findall(s)) >= 6]
     if not told:
         return ""
     body = third_person(rng.choice(told).rstrip("。！!. "), me, you)

@@ -1,15 +1,17 @@
 """Hindsight labels for *act*: which early turn first carried a value that the next turn uses?
 
-At an assistant turn, the values are its tool calls' arguments; where those show nothing, the names and numbers that are new in
-its reply. A value that stands in the context anyway shows no use. Credit goes to the first turn that carried the value, in the
-most recent session that holds it (crediting all carriers, or a longer future, was worse: SCIENCE). No annotation is read.
+At an assistant turn that calls tools, the values are the calls' arguments (what it says then, the tools told it); at any other, the
+names, dates and figures in its reply. A value that stands in the context anyway shows no use. Credit goes to the first turn that said
+the value, in its own words or in others (values.says), in the session that goes on; else in the one that shares most with it
+(crediting all carriers, or a longer future, was worse: SCIENCE). No annotation is read.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,9 +25,12 @@ from hindsight.labeler.moments import moments
 from hindsight.miner.wording import said, worded
 from hindsight.text import normalise
 from hindsight.types import Encoder, Floats, Ints, Labelled, Memory, Turn, Use
-from hindsight.values import leaves, surfaces
+from hindsight.values import is_weak, keys, leaves, named, says
 
 Evidence = list[tuple[int, float, str]]  # (row, gain, the value)
+_DAY = re.compile(r"\d\d-\d\d")
+_FIGURES = re.compile(r"[\d.,:-]+")  # dates, times, numbers: many are the same by chance
+_LATELY = 16  # rows of the session that goes on, in which its names are read
 
 
 @dataclass(frozen=True)
@@ -100,27 +105,85 @@ def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> 
     seen = normalise(
         " ".join(said(turn.text) or worded(turn, "") for turn in before)
     )  # as memories: a bare call reads as such
+    if future.calls:
+        told = [leaf for call in future.calls for leaf in leaves(call.arguments) if not is_weak(leaf)]
+    else:
+        told = list(_told(past, end, said(future.text)))
+    told = list(dict.fromkeys(told))
+    used = {value: carriers for value in told if not says(seen, value) and (carriers := holders(past, end, value))}
     found = dict[int, tuple[float, str]]()
+    links = _links(past, end, told) if any(_elsewhere(past, carriers) for carriers in used.values()) else {}
+    for value, carriers in used.items():
+        if (row := _giver(past, value, carriers, links)) is not None:
+            weight = 1.0 if future.calls else float(np.log(1 + (end - len(carriers) + 0.5) / (len(carriers) + 0.5)))
+            gain, values = found.get(row, (0.0, ""))
+            found[row] = (gain + weight, f"{values}, {value}" if values else value)
+    return "call" if future.calls else "reply", [(row, gain, values) for row, (gain, values) in found.items()]
 
-    def give(carriers: list[int], gain: float, value: str) -> None:
-        if carriers:
-            newest = past.session.view[carriers[-1]]
-            first = next(row for row in carriers if past.session.view[row] == newest)
-            old = found.get(first, (0.0, ""))
-            found[first] = (old[0] + gain, f"{old[1]}, {value}" if old[1] else value)
 
-    for value in dict.fromkeys(leaf for call in future.calls for leaf in leaves(call.arguments)):
-        forms = surfaces(value)
-        if forms and not any(form in seen for form in forms):
-            give([row for row in past.holders(forms) if row < end], 1.0, value)
-    if found:
-        return "call", [(row, gain, value) for row, (gain, value) in found.items()]
-    known = frozenset[str]().union(*(cues.entities(said(turn.text)) for turn in before))
-    for entity in sorted(cues.entities(said(future.text)) - known):
-        carriers = [row for row in past.with_entity(entity) if row < end]
-        if carriers and normalise(entity) not in seen:
-            give(carriers, float(np.log(1 + (end - len(carriers) + 0.5) / (len(carriers) + 0.5))), entity)
-    return "reply", [(row, gain, value) for row, (gain, value) in found.items()]
+def holders(past: Timeline, end: int, value: str) -> list[int]:
+    """Rows before ``end`` that say it, in order."""
+    found = keys(value)
+    rows = (
+        set(range(end)) if not found else {row for key in found for row in past.postings.get(key)[0].tolist() if row < end}
+    )
+    return sorted(row for row in rows if says(past.plain[row], value))
+
+
+def _told(past: Timeline, end: int, text: str) -> Iterator[str]:
+    """A text's names, dates and figures. Of a name that nobody said the longest part that somebody said: a sentence may open it with a
+    word of its own, or two names may stand side by side."""
+    for value, opens in named(text):
+        parts = value.split()
+        if value[0].isdigit() and len(parts) == 1:
+            yield f"{past.year}-{value}" if _DAY.fullmatch(value) and past.year else value
+            continue
+        yield next((part for part in _runs(parts, opens) if holders(past, end, part)), value)
+    if not text.isascii():  # scripts without capitals
+        yield from sorted(entity for entity in cues.entities(text) if not is_weak(entity))
+
+
+def _runs(parts: list[str], opens: bool) -> Iterator[str]:
+    """Longest first, down to two words; of two that open a sentence also the second."""
+    for length in range(len(parts), min(2, len(parts)) - 1, -1):
+        for start in range(len(parts) - length + 1):
+            yield " ".join(parts[start : start + length])
+    if opens and len(parts) == 2:
+        yield parts[1]
+
+
+def _elsewhere(past: Timeline, carriers: list[int]) -> bool:
+    return past.session.view[carriers[-1]] != past.sessions.get(past.session_now, -1)
+
+
+def _links(past: Timeline, end: int, told: list[str]) -> dict[int, dict[str, float]]:
+    """Earlier session -> what it shares with the one that goes on: the future's values and those lately named, by rarity."""
+    now = past.sessions.get(past.session_now, -1)
+    lately = [row for row in range(max(0, len(past) - _LATELY), len(past)) if past.session.view[row] == now]
+    shared: dict[int, dict[str, float]] = {}
+    for value in dict.fromkeys([*told, *(one for row in lately for one in _told(past, end, _text(past.memories[row])))]):
+        sessions = {int(past.session.view[row]) for row in holders(past, end, value)}
+        for session in sessions:
+            weight = np.log(1 + (len(past.sessions) - len(sessions) + 0.5) / (len(sessions) + 0.5))
+            shared.setdefault(session, {})[value] = float(weight)
+    return shared
+
+
+def _giver(past: Timeline, value: str, carriers: list[int], links: dict[int, dict[str, float]]) -> int | None:
+    """The first carrier in the session that goes on; else in the one that shares most with it, the newest of equals. A date or a
+    number that shares nothing else is a coincidence."""
+    sessions = sorted({int(past.session.view[row]) for row in carriers})
+    chosen = past.sessions.get(past.session_now, -1)
+    if chosen not in sessions:
+        chosen = max(sessions, key=lambda session: (sum(links[session].values()), session))
+        names = [one for one in links[chosen] if not _FIGURES.fullmatch(one) and one != value]
+        if _FIGURES.fullmatch(value) and not names:
+            return None
+    return next(row for row in carriers if past.session.view[row] == chosen)
+
+
+def _text(memory: Memory) -> str:
+    return memory.text.split(": ", 1)[-1] if memory.kind == "turn" else memory.text
 
 
 def _futures(answers: list[Turn], future: str, seed: int) -> list[Turn]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hindsight.io import read_json_lines
-from hindsight.types import Count, DataError, Dialogue, ToolCall, opaque
+from hindsight.types import Count, DataError, Dialogue, ToolCall, Turn, opaque
 
 LINES = ("*.jsonl", "*.jsonl.gz", "*.json")
 MONTHS: tuple[str, ...] = tuple(
@@ -34,6 +34,9 @@ _LOOKS: tuple[tuple[str, str], ...] = (  # the first key that a file's head hold
     ("batch_number", "a BEAM chat: use logs=beam"),
     ("utterance", "an SGD file: use logs=sgd"),
     ("sys-usr", "a CrossWOZ file: use logs=crosswoz"),
+    ("traj", "a tau-bench file: use logs=tau_bench"),
+    ("messages_display", "worked examples of tau-bench: use logs=tau_bench"),
+    ("is_success", "a Reflexion file: use logs=reflexion"),
     ("messages", "OpenAI chat: use logs=openai, one conversation a line"),
     ("turns", "the native format: use logs=native, one dialogue a line"),
     ("mapping", "a ChatGPT export, which has no reader: convert it to the native format (data/FORMAT.md)"),
@@ -309,6 +312,11 @@ def arguments_of(value: object, count: Count) -> dict[str, Any]:
         return clean(value, count)
     count.note("tool arguments are no JSON object: kept as text")
     return {"text": clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), count)}
+
+
+def verdict(position: int, session: str, success: bool) -> Turn:
+    """How a whole trial came out, as a benchmark says it: a last turn of role ``tool`` that miners read as an outcome."""
+    return Turn(position, session, "evaluation", "tool", json.dumps({"success": success}))
 
 
 def same_call(call: ToolCall) -> str:

@@ -89,7 +89,7 @@ def _numbers(rows: Sequence[Row]) -> dict[str, Any]:
     found |= _decision(rows)
     gain, truth = np.concatenate([row.gain for row in rows]), np.concatenate([row.truth for row in rows])
     if gain.min() >= 0 and gain.max() <= 1:
-        found["calibration"] = summary(gain, truth)
+        found["calibration"] = summary(gain, truth.astype(np.float64))
     return found
 
 

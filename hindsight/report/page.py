@@ -48,38 +48,47 @@ def write(path: Path, metrics: Metrics, rows: Iterable[Row] = ()) -> None:
 
 def page(metrics: Metrics, rows: Iterable[Row] = ()) -> str:
     """The whole page as HTML; the same input gives the same text."""
-    environment = Environment(
+    measures, headline = measures_of(metrics), headline_of(metrics)
+    colours = _colours(metrics)
+    questions = over_seeds(({"seed": 0} | dict(row) for row in rows), [headline])
+    compared = [one for one in metrics.get("comparisons", []) if one["measure"] == headline]
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            suite=metrics["suite"],
+            facts=facts(metrics),
+            cautions=cautions(metrics),
+            claims=[{"text": difference(one), "verdict": verdict(one), "a": one["a"], "b": one["b"]} for one in compared],
+            measures=measures,
+            headline=headline,
+            saturated=metrics.get("saturated") or {},
+            systems=_systems(metrics, measures),
+            colours=colours,
+            bars={name: _bars(metrics, name) for name in measures},
+            kinds={name: _kinds(metrics, name, colours) for name in measures} if metrics.get("by") else {},
+            forest={name: plot for name in measures if (plot := _forest(metrics, name))},
+            histograms=[_histogram(questions, headline, one["a"], one["b"]) for one in compared] if questions else [],
+            calibration=[reliability(name, one) for name, one in (metrics.get("calibration") or {}).items()],
+            questions=_questions(questions, headline, list(colours), compared),
+            config=metrics.get("config") or {},
+            sha256=metrics.get("data_sha256", "unknown"),
+        )
+    )
+
+
+def environment() -> Environment:
+    """Templates of this folder, everything escaped, numbers written as everywhere."""
+    found = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": figure, "signed": signed, "amount": amount, "label": label, "visible": visible}
-    environment.filters |= {"chance": chance}
-    measures, headline = measures_of(metrics), headline_of(metrics)
-    colours = _colours(metrics)
-    questions = over_seeds(({"seed": 0} | dict(row) for row in rows), [headline])
-    compared = [one for one in metrics.get("comparisons", []) if one["measure"] == headline]
-    return environment.get_template("page.html.j2").render(
-        suite=metrics["suite"],
-        facts=facts(metrics),
-        cautions=cautions(metrics),
-        claims=[{"text": difference(one), "verdict": verdict(one), "a": one["a"], "b": one["b"]} for one in compared],
-        measures=measures,
-        headline=headline,
-        saturated=metrics.get("saturated") or {},
-        systems=_systems(metrics, measures),
-        colours=colours,
-        bars={name: _bars(metrics, name) for name in measures},
-        kinds={name: _kinds(metrics, name, colours) for name in measures} if metrics.get("by") else {},
-        forest={name: plot for name in measures if (plot := _forest(metrics, name))},
-        histograms=[_histogram(questions, headline, one["a"], one["b"]) for one in compared] if questions else [],
-        calibration=[_reliability(name, one) for name, one in (metrics.get("calibration") or {}).items()],
-        questions=_questions(questions, headline, list(colours), compared),
-        config=metrics.get("config") or {},
-        sha256=metrics.get("data_sha256", "unknown"),
-    )
+    found.filters |= {"figure": figure, "signed": signed, "amount": amount, "label": label, "visible": visible}
+    found.filters |= {"chance": chance}
+    return found
 
 
 def _colours(metrics: Metrics) -> dict[str, int]:
@@ -111,14 +120,14 @@ def _systems(metrics: Metrics, measures: Sequence[str]) -> list[dict[str, Any]]:
 
 def _bars(metrics: Metrics, measure: str) -> dict[str, Any]:
     cells = {name: one[measure] for name, one in metrics["systems"].items() if measure in one}
-    axis = _Axis(0, max(cell.get("high") or cell["mean"] for cell in cells.values()))
+    axis = Axis(0, max(cell.get("high") or cell["mean"] for cell in cells.values()))
     return {"ticks": axis.ticks(), "rows": [{"name": name} | axis.mark(cell, "mean") for name, cell in cells.items()]}
 
 
 def _kinds(metrics: Metrics, measure: str, colours: Mapping[str, int]) -> dict[str, Any]:
     by: Mapping[str, Any] = metrics["by"]
     cells = [one[measure] for kind in by.values() for one in kind.values() if measure in one]
-    axis = _Axis(0, max((cell["mean"] for cell in cells), default=1))
+    axis = Axis(0, max((cell["mean"] for cell in cells), default=1))
     counts = metrics.get("kinds") or {}
     rows: list[dict[str, Any]] = []
     for kind, systems in by.items():
@@ -136,13 +145,13 @@ def _forest(metrics: Metrics, measure: str) -> dict[str, Any] | None:
     if not found:
         return None
     ends = [one[key] for one in found for key in ("difference", "low", "high") if one[key] is not None]
-    axis = _Axis(min(0, *ends), max(0, *ends))
+    axis = Axis(min(0, *ends), max(0, *ends))
     rows = [{"name": f"{one['a']} − {one['b']}", "verdict": verdict(one), "p": chance(one.get("p"))} | axis.mark(one, "difference")
             for one in found]  # fmt: skip
     return {"ticks": axis.ticks(signed), "rows": rows, "zero": axis.place(0)}
 
 
-class _Axis:
+class Axis:
     """Values -> percent of the width, from a round number to a round number."""
 
     def __init__(self, low: float, high: float) -> None:
@@ -186,9 +195,9 @@ def _histogram(questions: Sequence[Row], measure: str, a: str, b: str) -> dict[s
             "equal": len(differences) - better - worse}  # fmt: skip
 
 
-def _reliability(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
+def reliability(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
     """Predicted against observed, both from 0 to the largest of them."""
-    top = _Axis(0, max(0.05, *(value for b in one["bins"] for value in (b["predicted"], b["observed"]))))
+    top = Axis(0, max(0.05, *(value for b in one["bins"] for value in (b["predicted"], b["observed"]))))
     points = [
         {"x": top.place(b["predicted"]), "y": top.place(b["observed"]), "n": b["n"],
          "text": f"predicted {figure(b['predicted'])}, observed {figure(b['observed'])}, n = {b['n']:,}"}

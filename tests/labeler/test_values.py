@@ -108,14 +108,71 @@ def test_weak_values_show_nothing():
         assert credited(*said, ("Done.", {"value": value})) is None
 
 
-def test_names_and_numbers_of_a_reply_where_its_calls_show_nothing():
+def test_names_and_numbers_of_a_reply_that_calls_nothing():
     said = ["See Marek in Leeds.", "Ok.", "The van is KX683.", "Ok.", *IDLE]
     assert credited(*said, "You said Marek has it, number 77.") == ("reply", {0: 1.0})
-    assert credited(*said, ("You said Marek has it.", {"seats": 2})) == ("reply", {0: 1.0})
+    assert credited(*said, ("You said Marek has it.", {"seats": 2})) is None  # the tool may have told it
     assert credited(*said, ("You said Marek has it.", {"van": "KX683"})) == ("call", {2: 1.0})
     assert credited(*said, "you said nothing new.") is None
     for seen in ("Ask Marek.", "ask marek.", "ask\nＭＡＲＥＫ."):  # in the context, however it is written
         assert credited(*said[:-1], seen, "You said Marek has it.") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("17:30", "At half past five in the afternoon."),
+        ("17:30", "evening 5:30 suits me"),
+        ("16:45", "Quarter to 5 in the afternoon."),
+        ("12:00", 'At 12 o"clock in the afternoon.'),
+        ("17:30", "下午5点半出发"),
+        ("2019-03-05", "Next Tuesday, please."),
+        ("2019-03-08", "这周五出发"),
+        ("2019-03-08", "On the 8th of March."),
+        ("San Francisco", "In SF please."),
+        ("New York", "Find me a game in NYC."),
+        ("Las Vegas", "Off to Vegas!"),
+        ("Landmark's Embarcadero Center Cinema", "The Embarcadero Center Cinema is near."),
+    ],
+)
+def test_and_in_the_words_that_people_have_for_them(value, said):
+    call = ("Done.", {"value": value})
+    assert credited("Hello.", said, "Ok.", *IDLE, call) == ("call", {1: 1.0})
+    assert credited("Hello.", said, "Ok.", *IDLE[1:], said, call) is None  # seen in the context, in other words
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("2019-03-01", "On March 10th or the 21st."), ("07:30", "At 7:30 pm."), ("Leeds", "Leedsville."), (120, "It is 1120.")],
+)
+def test_what_only_looks_alike_is_no_carrier(value, said):
+    assert credited("Hello.", said, "Ok.", *IDLE, ("Done.", {"value": value})) is None
+
+
+def test_a_reply_names_places_and_days_in_several_words():
+    said = ["A room on Tuesday, near Oxford Street.", "Ok.", "Apricot Pit Apartments has one.", "Market Hall too.", *IDLE]
+    booked = (*said[:4], ("", {"day": "2019-03-20"}), *IDLE, "Hm.")
+    assert credited(*said, "There are Willow Apartments at 2 Hall Street.") is None  # no name is the same
+    assert credited(*said, "Visit Apricot Pit Apartments?") == ("reply", {2: 1.0})
+    kind, uses = credited(*booked, "Right, Apricot Pit Apartments on March 5th.") or ("", {})
+    assert (kind, set(uses)) == ("reply", {0, 2})  # the year is known by then, and the day of the week with it
+    assert set((credited(*said, "Right, Apricot Pit Apartments on March 5th.") or ("", {}))[1]) == {2}
+
+
+LINKS = ["Leeds on March 3rd.", "Ok.", "Ask Marek.", "Ok.", "Leeds.", "Ok.", "Hi there.", "About Marek.", *IDLE]
+
+
+def test_credit_goes_to_the_session_that_shares_most_with_the_one_that_goes_on():
+    call = ("Done.", {"city": "Leeds"})
+    assert credited(*LINKS, call, sessions=(4, 6)) == ("call", {0: 1.0})  # Marek is spoken of
+    assert credited(*LINKS[:7], "Of nobody.", *IDLE, call, sessions=(4, 6)) == ("call", {4: 1.0})  # the newest
+
+
+def test_a_date_of_another_session_that_shares_nothing_else_is_a_coincidence():
+    call = ("Done.", {"date": "2019-03-03"})
+    assert credited(*LINKS, call, sessions=(4, 6)) == ("call", {0: 1.0})
+    assert credited(*LINKS[:7], "Of nobody.", *IDLE, call, sessions=(4, 6)) is None
+    assert credited(*LINKS[:7], "Of nobody.", *IDLE, call) == ("call", {0: 1.0})
 
 
 def test_rarer_names_of_a_reply_count_for_more():
