@@ -284,5 +284,6 @@ def recall(mined: Path, scorer: Path, asked: Recall, encoding: Encoding) -> list
     system.observe(user_id, stream.turns)
     query = Query(opaque("recall", asked.query), user_id, "", asked.query, stream.turns[-1].position + 1)
     hits = system.recall(query, asked.k)
-    show_recall(query, hits, {memory.memory_id: memory for memory in past.memories(query)})
+    memories = {memory.memory_id: memory for memory in past.memories(query)}
+    show_recall(query, hits, memories, reading=system.reading(query))
     return hits

@@ -118,7 +118,7 @@ def test_all_problems_are_told_at_once():
     )
     wanted = [
         "fit.epochz: no such setting; did you mean fit.epochs",
-        "labeler=gate: no such labeler; known: gated, overlap, values",
+        "labeler=gate: no such labeler; known: both, gated, overlap, values",
         "suite.path: missing; give suite.path=",
         "fit.batch: got True",
         "fit.seed: got 'soon'",
@@ -128,7 +128,7 @@ def test_all_problems_are_told_at_once():
         "cache.megabytes: got 'few'",
         "run: Interpolation key 'nowhere' not found",
         "encoder.dimension=9: wanted a multiple of 8",
-        "features='all'; known: ask, ",
+        "features='all'; known: free, ",
         "system.names: got 'bm25'; Input should be a list such as [a,b]",
     ]
     for text in wanted:

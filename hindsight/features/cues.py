@@ -58,6 +58,21 @@ CUES: dict[str, re.Pattern[str]] = {
         _I,
     ),
     "refers_back": re.compile(r"\b(there|that|same|it|them|those|this|earlier|again|then)\b|那|这|上次|之前|同样|还是", _I),
+    "asks_what": re.compile(
+        r"\b(what|where|when|who|whom|whose|which|why|how)('s|s|'re)?\b|什么|哪|谁|几[个点号次岁天时]|多少|多久|怎么|为啥|啥",
+        _I,
+    ),
+    "asks_to": re.compile(
+        r"\b(can|could|would|will) (you|u)\b|\b(do you have|is there any|are there any|any other)\b"
+        r"|\b(let me|let's|go ahead|give me|send|draft|order|call)\b"
+        r"|请|帮|给|发|订|写|安排",
+        _I,
+    ),
+    "recalls": re.compile(
+        r"\b(did|was|were|had|remind|remember|said|told|mentioned|ago|back then|last (time|week|month|year|summer|winter|spring|fall))\b"
+        r"|之前|上次|说过|告诉过|记得|那次|来着|提过|提到",
+        _I,
+    ),
     "first_person": re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine)\b|我", _I),
     "when": re.compile(
         r"\b(january|february|march|april|may|june|july|august|september|october|november|december"

@@ -1,8 +1,10 @@
 """Both regimes from the same logs: *ask* by ``gated``, *act* by ``values``, and moments at which nothing was needed.
 
-A query's template must not give its regime away, so some come twice: a question also as the transcript that it ends (``HQ in
-place``), a task's moment also as its last utterance alone (``call alone``, ``reply alone``). Without a use: ``nothing asked`` is a
-question whose answer was taken out of the past, ``nothing needed`` a moment whose next turn used no value from before its context.
+A query's template must not give its regime away, so some come twice: a task's moment also as its last utterance alone (``call
+alone``, ``reply alone``), a question also as the transcript that it ends (``HQ in place``). With an assistant, a question in its
+place is a moment of ``values`` already, whose uses say more: what the reply used, not what it resembles. Without a use: ``nothing
+asked`` is a question whose answer was taken out of the past, ``nothing needed`` a moment whose next turn used no value from before
+its context.
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from hindsight.labeler.values import Values
 from hindsight.types import Encoder, Labelled, Memory, Turn, opaque
 
 ASK, ACT = (*gated.KINDS, "HQ in place"), ("call", "reply")
+ACTS_AN_ASK = 4  # a log has fewer moments at which a value is used than sentences that a question can be made of
 ALONE = ("call alone", "reply alone")
 NOTHING = ("nothing asked", "nothing needed")
 
 
 @dataclass(frozen=True)
 class Both:
-    """``nothing``: queries without a use, as a share of those with one. ``future``: of both labelers, ``most`` of gated."""
+    """``nothing``: queries without a use, as a share of those with one. ``future``: of both labelers.
+    ``most``: of each kind of question from one user; four times as many moments of a task."""
 
     future: Literal["real", "hidden", "shuffled"] = "real"
     nothing: float = 0.25
@@ -47,12 +51,14 @@ class Both:
         """One user's stream -> queries of both regimes, each kind in order of ``asked_at``."""
         asked = self.asks.label(turns, memories, encoder)
         used = self.acts.label(turns, memories, encoder)
+        assisted = any(turn.role == "assistant" for turn in turns)
+        used = _each_kind(used, ACTS_AN_ASK * self.most)
         unused = list(_unused(turns, memories[0].user_id if memories else "", used, self.acts))
         answer_of = {memory.memory_id: memory.sources[-1] for memory in memories}
         unanswered = [_unanswered(one, answer_of[one.uses[0].memory_id]) for one in asked if one.kind == "PQ"]
         return [
             *asked,
-            *_in_place(turns, [one for one in asked if one.kind == "HQ"]),
+            *([] if assisted else _in_place(turns, [one for one in asked if one.kind == "HQ"])),
             *used,
             *(_alone(one) for one in used),
             *_some(unanswered, round(self.nothing * len(asked))),
@@ -111,6 +117,11 @@ def _unused(turns: Sequence[Turn], user_id: str, used: Sequence[Labelled], value
     for place, query in moments(turns, user_id, values.context):
         if query.asked_at not in known and place >= values.least_pool:
             yield Labelled(query, (), NOTHING[1])
+
+
+def _each_kind(found: Sequence[Labelled], most: int) -> list[Labelled]:
+    kept = {id(one) for kind in ACT for one in _some([one for one in found if one.kind == kind], most)}
+    return [one for one in found if id(one) in kept]
 
 
 def _some(found: Sequence[Labelled], count: int) -> list[Labelled]:

@@ -17,13 +17,24 @@ _HALF = 14  # characters on either side of zero
 _LONGEST = 320
 
 
-def show(query: Query, hits: Sequence[Hit], memories: Mapping[str, Memory], stream: IO[str] | None = None) -> None:
-    """`memories`: by memory_id. Raises DataError if a hit's memory is not among them."""
+Reading = tuple[float, Mapping[str, float]]  # probability of a task in progress, and what speaks for and against
+
+
+def show(
+    query: Query,
+    hits: Sequence[Hit],
+    memories: Mapping[str, Memory],
+    stream: IO[str] | None = None,
+    reading: Reading | None = None,
+) -> None:
+    """`memories`: by memory_id. `reading`: of a switch. Raises DataError if a hit's memory is not among them."""
     console = Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False)
     block = "█" if console.encoding.lower().startswith("utf") else "#"
     console.print(Text.assemble(("? ", "bold cyan"), (_clipped(query.text), "bold"), (f"  (turn {query.asked_at})", "dim")))
     if query.goal:
         console.print(Text(f"  goal: {_clipped(query.goal)}", style="dim"))
+    if reading is not None:
+        console.print(Text(f"  read as {_read_as(*reading)}", style="dim"))
     if not hits:
         console.print(Text("  nothing is worth recalling", style="yellow"))
     widest = max((abs(value) for hit in hits for value in hit.why.values()), default=0.0)
@@ -37,6 +48,13 @@ def show(query: Query, hits: Sequence[Hit], memories: Mapping[str, Memory], stre
             console.print(Text(f"     {visible(name):<18.18} ") + _bar(value, widest, block) + Text(f" {signed(value)}"))
         if hit.why:
             console.print(Text(f"     {'= logit':<18} {'':{2 * _HALF + 1}} {signed(sum(hit.why.values()))}", style="bold"))
+
+
+def _read_as(act: float, reasons: Mapping[str, float]) -> str:
+    """The decision and the three columns that speak loudest."""
+    what = f"a task in progress ({act:.2f})" if act > 0.5 else f"a question about the past ({1 - act:.2f})"
+    loudest = sorted(reasons.items(), key=lambda one: -abs(one[1]))[:3]
+    return f"{what}; for a task: {', '.join(f'{name} {signed(share)}' for name, share in loudest)}"
 
 
 def _figures(hit: Hit) -> Text:

@@ -23,8 +23,11 @@ from hindsight.types import Floats
 
 @dataclass(frozen=True)
 class Switch:
-    """``ask``, ``act``: each head's features (see features/matrix.py). ``start``, ``hold``: of the ask head, see linear.py. ``rounds``: how often the heads
-    are fitted, each time to the queries that they explained better than the other (the first time, by the labeler)."""
+    """``ask``, ``act``: each head's features (see features/matrix.py). ``start``, ``hold``: of the ask head, see linear.py.
+
+    ``rounds``: how often the heads are fitted, each time to the queries that they explained better than the other one did (the
+    first time, to those of their labeler).
+    """
 
     ask: str = "travel"
     act: str = "act"

@@ -12,6 +12,7 @@ from hindsight.features.moment import Moment
 from hindsight.retrieval.candidates import Candidates
 from hindsight.retrieval.order import best
 from hindsight.scorer.head import logits, probability
+from hindsight.scorer.switch import TwoHeads
 from hindsight.system.baselines import at_least_one
 from hindsight.system.past import Past
 from hindsight.types import ConfigError, Hit, Query, Scorer, Turn
@@ -37,6 +38,17 @@ class Scored:
 
     def observe(self, user_id: str, turns: Sequence[Turn]) -> None:
         self.past.observe(user_id, turns)
+
+    def reading(self, query: Query) -> tuple[float, dict[str, float]] | None:
+        """(probability that the moment is of a task in progress, what each need column adds to its log-odds), where the scorer is
+        a switch and there is something to recall."""
+        past, pool = self.past.pool(query)
+        rows = self.candidates.rows(past, query, pool)
+        if not isinstance(self.scorer, TwoHeads) or len(rows) == 0:
+            return None
+        features = matrix.compute(Moment(past, query, rows), self.scorer.columns)[:1]
+        reasons = {name: float(share[0]) for name, share in self.scorer.reasons(features).items()}
+        return float(self.scorer.acting(features)[0]), reasons
 
     def recall(self, query: Query, k: int) -> list[Hit]:
         """Features are standardised over the candidates, as in training. ``similarity`` is the cosine to the query's text."""

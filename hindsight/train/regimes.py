@@ -41,8 +41,13 @@ def learn_switch(
     for turn in range(scorer.rounds):
         for regime in ("ask", "act"):
             head, places = (switch.ask, switch.asked) if regime == "ask" else (switch.act, switch.acted)
-            own = _share(shown, acts if regime == "act" else [1 - act for act in acts], places)
-            held = [one for one, _ in _share(seen, held_acts if regime == "act" else [1 - a for a in held_acts], places)]
+            own = _share(shown, acts if regime == "act" else [1 - act for act in acts], places, regime == "act")
+            held = [
+                one
+                for one, _ in _share(
+                    seen, held_acts if regime == "act" else [1 - a for a in held_acts], places, regime == "act"
+                )
+            ]
             if not own:
                 raise DataError(
                     f"training queries of {regime}", "none", "logs of both kinds, or scorer=linear or mlp for one alone"
@@ -66,9 +71,13 @@ def _tell(sink: Sink, before: str, row: dict[str, float]) -> None:
     sink({f"{before}{name}": value for name, value in row.items()})
 
 
-def _share(queries: Weighed, shares: Sequence[float], places: Sequence[int]) -> list[tuple[Listed, float]]:
-    """The part of each query that one regime answers for, over its own columns; the least are left out."""
-    return [(_cut(one, places), weight * share) for (one, weight), share in zip(queries, shares) if share > LEAST_SHARE]
+def _share(queries: Weighed, shares: Sequence[float], places: Sequence[int], act: bool) -> list[tuple[Listed, float]]:
+    """The part of each query that one regime answers for, over its own columns; the least are left out.
+
+    *act* lives by what was said just before, so an utterance alone teaches it nothing: such queries are for the gate.
+    """
+    chosen = [(one, weight * share) for (one, weight), share in zip(queries, shares) if share > LEAST_SHARE]
+    return [(_cut(one, places), weight) for one, weight in chosen if not (act and one.kind in both.ALONE)]
 
 
 def _level(queries: Weighed, acts: Sequence[float]) -> list[tuple[Listed, float]]:
