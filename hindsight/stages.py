@@ -46,7 +46,7 @@ from hindsight.scorer.load import Choice, Origin, Regime, load
 from hindsight.scorer.switch import Switch
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
-from hindsight.train import examples
+from hindsight.train import answer_words, examples
 from hindsight.train.learn import Encoding, HeadConfig, Learned, features_each, hold_out, label_each, learn
 from hindsight.train.loop import Fit
 from hindsight.train.processes import by_first, is_first
@@ -197,8 +197,9 @@ def train(sources: Sequence[Source], recipe: Recipe, out: Path, run: Run, facts:
 
 def _eces(calibration: Mapping[str, Any]) -> str:
     """Of the one head, or of each part of a switch."""
-    parts = {name: part for name, part in calibration.items() if isinstance(part, Mapping)} or {"": calibration}
-    return ", ".join(f"{name} {part.get('ece')}".strip() for name, part in parts.items())
+    if "ece" in calibration or not calibration:
+        return str(calibration.get("ece"))
+    return ", ".join(f"{name} {part.get('ece')}" for name, part in calibration.items())
 
 
 def _stages(source: Source, several: bool) -> list[tuple[str, Path]]:
@@ -234,6 +235,15 @@ def regime_of(scorer: HeadConfig) -> Regime:
     if isinstance(scorer, Switch):
         return "both"
     return "act" if getattr(scorer, "features", "") == "act" else "ask"
+
+
+def words(mined: Mapping[str, Path], to: Path, licences: Sequence[str]) -> Path:
+    """Mined logs of several corpora -> the table of answer words (features/answer_words.py)."""
+    table = answer_words.learn([[stream.turns for stream in read_mined(folder)] for folder in mined.values()])
+    hashes = {name: sha256_of(folder / DIALOGUES) for name, folder in mined.items()}
+    answer_words.write(table, {"dialogues_sha256": hashes, "licences": list(licences)}, to)
+    say(f"words: {sum(map(len, table.values()))} pairs of {len(table)} words and pairs of words -> {to}")
+    return to
 
 
 def export(trained: Path, to: Path) -> Path:

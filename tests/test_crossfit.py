@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hindsight.audit import FUTURES, audit_suite
+from hindsight.audit.suite import FUTURES, audit_suite
 from hindsight.crossfit import Recipe, crossfit, gold, mined
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder

@@ -135,14 +135,14 @@ class CachedEncoder:
         if self._open is None or self._open[0] != os.getpid():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             database = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-            _use_log(database)
+            use_log(database)
             database.execute("PRAGMA synchronous=NORMAL")
             database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
             self._open = os.getpid(), database
         return self._open[1]
 
 
-def _use_log(database: sqlite3.Connection) -> None:
+def use_log(database: sqlite3.Connection) -> None:
     """Two processes that both make a file collide here, and SQLite's own timeout does not cover this step."""
     for tries in range(600, -1, -1):
         try:

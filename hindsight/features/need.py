@@ -20,7 +20,10 @@ GROUP = "need"
 # Of the last utterance: English and Chinese, as everywhere in cues.py.
 _SAYS = (
     "has_question",
+    "asks_what",
+    "asks_to",
     "recalls",
+    "refuses",
     "requests",
     "acknowledges",
     "refers_back",

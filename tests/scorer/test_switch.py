@@ -64,7 +64,7 @@ def test_ask_reads_the_last_utterance_alone(switch):
 def test_a_start_is_kept_where_the_hold_is_strong():
     head = Linear("travel", "cues", hold=0.5).build()
     head.standardise(np.zeros(len(head.columns), np.float32), np.full(len(head.columns), 0.5, np.float32))
-    assert float(head.penalty()) == 0.0
+    assert head.penalty().item() == 0.0
     weight = {
         c: float(w)
         for part, at in zip(head.parts, head.places)
@@ -74,4 +74,4 @@ def test_a_start_is_kept_where_the_hold_is_strong():
     assert weight["answer_words@last"] == 0.0
     with torch.no_grad():
         head.parts[0].straight.weight += 1.0
-    assert float(head.penalty()) > 0.0
+    assert head.penalty().item() > 0.0

@@ -75,7 +75,7 @@ def drawn(users=6, queries=8, seed=0):
 
 
 def learned(labelled, lists, held=(), config=ONCE, labeler: Any = WATCHED):
-    return learn(labelled, lists, labeler, Linear("narrow"), config, frozenset(held))
+    return learn([labelled], lists, labeler, Linear("narrow"), config, frozenset(held))
 
 
 def weights(one):
