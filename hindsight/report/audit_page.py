@@ -8,8 +8,8 @@ from typing import Any
 
 from hindsight.io import write_text
 from hindsight.report import Metrics, braces, cautions, figure, signed, visible
-from hindsight.report.page import Axis, environment, reliability
 from hindsight.report.findings import percent
+from hindsight.report.page import Axis, environment, reliability
 
 Mean = Mapping[str, Any]
 FUTURES = {"real": "the true future", "shuffled": "another future", "hidden": "future hidden"}
