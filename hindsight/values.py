@@ -10,10 +10,13 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import Any
 
-from hindsight.text import STOP_WORDS, normalise, sentences, terms
+from hindsight.text import LETTERS, SPACELESS, STOP_WORDS, normalise, sentences, terms
 
 _MONTHS = "january february march april may june july august september october november december".split()
-_WEAK = re.compile(r"true|false|none|null|dontcare|\d{1,2}")
+# also Chinese flags, and one letter behind a short number: 2人, 5分
+_WEAK = re.compile(
+    rf"true|false|none|null|dontcare|\d{{1,2}}|\d{{1,2}}[{''.join(LETTERS[one] for one in SPACELESS)}]|[是否有无]|没有|不限"
+)
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -29,7 +32,11 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def is_weak(value: str) -> bool:
-    """Too common to trace by its string: flags and one- or two-digit numbers."""
+    """Too common to trace by its string: flags, one- or two-digit numbers, and the like in Chinese.
+
+    >>> [is_weak(value) for value in ("true", "12", "是", "2人", "故宫", "100元")]
+    [True, True, True, True, False, False]
+    """
     return not value or bool(_WEAK.fullmatch(value))
 
 
@@ -194,8 +201,9 @@ def says(plain: str, value: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _whole(form: str) -> re.Pattern[str]:
-    """Not inside a longer word or number: 1st in 21st. Scripts without spaces have no such edge."""
+    """Not inside a longer word or number: 1st in 21st, 50元 in 4.50元. Scripts without spaces have no such edge."""
     first = r"(?<![a-z0-9])" if form[0].isascii() else ""
+    first += r"(?<!\d[.,:])" if form[0].isdigit() else ""
     return re.compile(first + re.escape(form) + (r"(?![a-z0-9])" if form[-1].isascii() else ""))
 
 

@@ -246,3 +246,27 @@ def test_own_logs_without_labels(run, tmp_path, trained):
     own = ("suite=own", f"logs.path={trained}/log.jsonl", "system=[bm25]")
     assert "run `hindsight label` first" in refused(run("eval", *own))
     assert "suite.queries and suite.qrels go together" in refused(run("eval", *own, "suite.qrels=x"))
+
+
+def test_an_audit_of_own_logs_ends_with_a_verdict(run, tmp_path, trained):
+    log = f"logs.path={trained}/log.jsonl"
+    status, shown, told = run("audit", log, "labeler=values", "labeler.least_pool=8")
+    assert status == 0 and "audit: moments seen" in told
+    assert shown.strip().splitlines()[-1].startswith("verdict: labels move with the future")
+    folder = tmp_path / "runs/audit/default"
+    found = json.loads((folder / "metrics.json").read_text())
+    assert found["findings"][0] in shown and found["gold"] is None and found["labeler"] == "values"
+    assert "default-src 'none'" in (folder / "report.html").read_text()
+    assert json.loads((folder / "manifest.json").read_text())["stage"] == "audit"
+    assert run("audit", log, "labeler=values")[0] == 0  # again, in its place
+
+
+def test_an_audit_that_is_asked_for_the_wrong_way(run, tmp_path, trained):
+    people.bundled(tmp_path / "b")
+    log = f"logs.path={trained}/log.jsonl"
+    assert "or suite=reuse, not both" in refused(run("audit", log, "suite=reuse"))
+    assert "audit.gold: goes with logs.path=" in refused(run("audit", f"suite.path={tmp_path}/b", "audit.gold=x"))
+    assert "audit.queries goes with audit.gold" in refused(run("audit", log, "audit.queries=x"))
+    assert "no such file" in refused(run("audit", log, f"audit.gold={tmp_path}/x"))
+    assert "no moment with a past" in refused(run("audit", log, "labeler=values", "labeler.least_pool=900"))
+    assert not (tmp_path / "runs/audit").exists()

@@ -21,7 +21,7 @@ from hindsight.text import terms, without
 from hindsight.types import Count, Explains, Labelled, Mined, Query, Turn
 
 APART = 8  # turns that a placebo of the same session lies ahead, at least
-DRAWS = 12
+DRAWS = 32
 
 Key = tuple[Any, ...]
 
@@ -113,7 +113,8 @@ class _Pool:
         wanted = novel(one.query, future)
         drawn = [known[rng.choice(choices)][1:] for _ in range(DRAWS)]
         pairs = [(turn, replace(turn, text=without(said(turn.text), terms(own.text)))) for turn, own in drawn]
-        return min(pairs, key=lambda pair: abs(novel(one.query, pair[1]) - wanted))
+        more = [novel(one.query, news) - wanted for _, news in pairs]
+        return pairs[min(range(DRAWS), key=lambda i: (abs(more[i]), -more[i]))]  # of two as near, what says more
 
 
 def _key(one: Labelled, turn: Turn) -> Key:

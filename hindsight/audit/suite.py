@@ -74,7 +74,7 @@ def _user(recipe: Recipe, parts: bool, work: tuple[Mined, Sequence[Case], Sequen
             stub = Labelled(case.query, (), "")
             for name, values in signals(true_to(recipe.labeler, "real"), known, before, stub, futures[place])[1].items():
                 if name != LABEL:
-                    uses = tuple(Use(case.query.query_id, memory, float(value)) for memory, value in zip(pool, values))
+                    uses = tuple(Use(case.query.query_id, m.memory_id, float(value)) for m, value in zip(pool, values))
                     labelled.setdefault(name, []).append(Labelled(case.query, uses, case.kind))
     return labelled, gold, pools
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindsight.text import SPACELESS, words
+from hindsight.text import SPACELESS_START, words
 from hindsight.types import DataError, Floats
 
 FILE = Path(__file__).with_suffix(".json")
@@ -37,7 +37,7 @@ def forms(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for place, word in enumerate(words(text)[:CLIP]):
         lower = word.lower()
-        if SPACELESS.match(word):
+        if SPACELESS_START.match(word):
             found += [two for two in (word[i : i + 2] for i in range(max(1, len(word) - 1))) if two.isalnum()]
         elif _DIGIT.search(word):
             found += [_DIGIT.sub("#", lower), "<number>"]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight.text import STOP_WORDS
+from hindsight.text import SPACELESS, STOP_WORDS, script
 from hindsight.types import Floats
 
 _I = re.IGNORECASE
 CUES: dict[str, re.Pattern[str]] = {
-    "has_question": re.compile(r"[?？]"),
-    "ends_question": re.compile(r"[?？]\W*$"),
+    "has_question": re.compile(r"[?？؟]"),
+    "ends_question": re.compile(r"[?？؟]\W*$"),
     "number": re.compile(r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten)\b|[一二两三四五六七八九十]", _I),
     "digit": re.compile(r"\d"),
     "date": re.compile(
@@ -95,7 +95,7 @@ COLUMN = {name: place for place, name in enumerate(NAMES)}
 
 # A capitalised word that does not open a sentence is a name in English; digits, Latin runs inside Han text and quoted
 # strings stand for themselves in any script.
-_PROPER = re.compile(r"(?<![.!?]\s)(?<!^)\b(?!I\b|I'm\b|I'd\b|I'll\b|I've\b)[A-Z][A-Za-z]+")
+_PROPER = re.compile(r"(?<![.!?]\s)(?<!^)\b(?!I\b|I'm\b|I'd\b|I'll\b|I've\b)(?:[A-Z][A-Za-z]+|[А-ЯЁ][а-яё]+|[Α-Ω][α-ωά-ώ]+)")
 _DIGITS = re.compile(r"\d+:\d+|\d(?:st|nd|rd|th)|\d{2,}(?:st|nd|rd|th)?")
 _LATIN_IN_HAN = re.compile(r"(?<=[\u4e00-\u9fff])[A-Za-z][A-Za-z0-9]+|[《「“]([^》」”]{2,20})[》」”]")
 _FIRST = re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine|myself)\b|我", _I)
@@ -124,7 +124,7 @@ def asked_about(text: str, speakers: Sequence[str]) -> str | None:
     """The speaker whose words a query asks for: the one named in it; in a chat with an assistant, I / my ask for the
     user's and "you said" for the assistant's. None where it is open."""
     lower = text.lower()
-    named = [s for s in speakers if re.search(rf"\b{re.escape(s.lower())}\b", lower)]
+    named = [s for s in speakers if s and re.search(_whole(s.lower()), lower)]
     if len(named) == 1:
         return named[0]
     plain = {s.lower(): s for s in speakers}
@@ -133,3 +133,9 @@ def asked_about(text: str, speakers: Sequence[str]) -> str | None:
     if _SECOND.search(text):
         return plain["assistant"]
     return plain.get("user") if _FIRST.search(text) else None
+
+
+def _whole(name: str) -> str:
+    """Where a name stands as a word of its own; beside it in scripts without spaces there is no edge."""
+    edges = ["" if script(letter) in SPACELESS else r"\w" for letter in (name[0], name[-1])]
+    return f"(?<!{edges[0]})" * bool(edges[0]) + re.escape(name) + f"(?!{edges[1]})" * bool(edges[1])

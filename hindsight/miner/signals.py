@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from hindsight.text import terms
+from hindsight.text import QUESTION_MARKS, terms
 
 TABLE: dict[str, tuple[str, str]] = {
     # What the user says of what came before
@@ -234,7 +234,7 @@ def cues_of(text: str) -> frozenset[str]:
 
 def asks(text: str) -> bool:
     """Ends with a question, or wants something confirmed."""
-    end = max(text.rfind("?"), text.rfind("？"))
+    end = max(map(text.rfind, QUESTION_MARKS))
     return 0 <= end >= len(text) - 40 or "confirm" in cues_of(text) or text.rstrip("。. ").endswith(("吗", "呢"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hindsight.miner.signals import cues_of
-from hindsight.text import sentences
+from hindsight.text import is_question, sentences
 from hindsight.types import Outcome, ToolCall
 
 _FINE = re.compile(
@@ -55,7 +55,7 @@ def result_outcome(text: str) -> Outcome:
 
 def reply_outcome(text: str) -> Outcome:
     """Of what the assistant says it did. Questions and offers do not count; a reply that says both is unknown."""
-    told = [cues_of(part) for part in sentences(_FINE.sub("", text[:_ANNOUNCED])) if not part.endswith(("?", "？"))]
+    told = [cues_of(part) for part in sentences(_FINE.sub("", text[:_ANNOUNCED])) if not is_question(part)]
     good = any("success" in cues and not cues & {"failure", "confirm"} for cues in told)
     bad = any("failure" in cues for cues in told)
     return "unknown" if good == bad else "success" if good else "failure"

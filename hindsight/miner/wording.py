@@ -21,7 +21,8 @@ _INJECTED = re.compile(
     re.I | re.S | re.M,
 )
 _UNIT = re.compile(
-    r"[\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\s\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+"
+    r"[\u2e80-\u30ff\u3400-\u9fff]|[\uac00-\ud7af]{1,2}|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
+    r"|[^\s\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
 _CLAUSE = re.compile(r"[^,.!?;，。！？；\n]+[,.!?;，。！？；\s]*|[,.!?;，。！？；\s]+")
 _ECHO = 0.7
@@ -70,7 +71,8 @@ def speaker_of(turn: Turn) -> str:
 
 
 def clip(text: str, words: int) -> str:
-    """The first ``words`` words; a letter of a script without spaces counts as one. Never over 12 letters a word."""
+    """The first ``words`` words; a letter of Han or kana counts as one, two of hangul, four of Thai and its neighbours. Never over 12
+    letters a word."""
     if len(text) <= words:
         return text
     if text.isascii():

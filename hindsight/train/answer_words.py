@@ -11,7 +11,7 @@ from pathlib import Path
 from hindsight.features.answer_words import CLIP, Table, asks, forms
 from hindsight.io import to_json, write_text
 from hindsight.miner.wording import said
-from hindsight.text import sentences
+from hindsight.text import QUESTION_MARKS, sentences
 from hindsight.types import DataError, Turn
 
 LEAST = 8  # pairs in which two words must stand together: below, chance alone gives large odds
@@ -24,7 +24,7 @@ def pairs(turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
     """(question sentences of a turn, the next turn), where somebody else answers within the session."""
     for asking, answer in pairwise(turns):
         if asking.session == answer.session and asking.speaker != answer.speaker and asking.role != "system":
-            asked = " ".join(s for s in sentences(said(asking.text)) if s.endswith(("?", "？")))
+            asked = " ".join(s for s in sentences(said(asking.text)) if s.endswith(QUESTION_MARKS))
             if asked:
                 yield asked, said(answer.text)
 

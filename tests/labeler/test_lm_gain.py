@@ -5,16 +5,22 @@ from dataclasses import replace
 
 import pytest
 
+from hindsight.cli import main
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.features.replay import moment, replay
 from hindsight.labeler import lm_gain
 from hindsight.labeler.lm_gain import SIGNAL, LmGain, context, gains, told
 from hindsight.lm.cache import CachedLm
-from hindsight.lm.local import Likelihood
+from hindsight.lm.local import Likelihood, LocalModel
 from hindsight.miner.turns import Turns
+from hindsight.stages import EXAMPLES
 from hindsight.text import terms
+from hindsight.train import examples
 from hindsight.types import ConfigError, Query, ToolCall, Turn
+from tests import people
+from tests.conftest import SMALL
 from tests.labeler.test_overlap import SAID, stream
+from tests.lm.models import tiny
 
 ENCODER = HashingEncoder(32)
 ALL = LmGain(share=1.0, least_pool=1, folder="")
@@ -209,3 +215,25 @@ def test_the_cache_gives_the_same_and_a_stopped_run_goes_on(tmp_path):
     other.fingerprint = "another"
     CachedLm(other, tmp_path).likelihoods(*rows[1])
     assert other.asked
+
+
+def test_the_stage_with_a_real_model_is_the_same_cold_and_warm(tmp_path, monkeypatch):
+    """The second time no model is loaded: all is in the cache."""
+    log = people.write_lines(tmp_path / "log.jsonl", people.native())
+    model = tiny(tmp_path / "model")
+    given = [
+        *(setting for setting in SMALL if setting.startswith(("encoder", "cache", "run.jobs", "labeler"))),
+        f"run.folder={tmp_path}/runs", "labeler=lm_gain", f"labeler.model={model}", "labeler.dtype=float32",
+        "labeler.share=0.2", f"labeler.folder={tmp_path}/kept",
+    ]  # fmt: skip
+    lm_gain.opened.cache_clear()
+    assert main(["mine", f"logs.path={log}", *given[:3], f"run.folder={tmp_path}/runs"]) == 0
+    assert main(["label", *given]) == 0
+    labels = tmp_path / "runs" / "label" / "default" / EXAMPLES
+    cold = list(examples.read(labels))
+    read = [one for one in cold if any("nats alone" in use.evidence for use in one.uses)]
+    assert 0 < len(read) < len(cold)
+    lm_gain.opened.cache_clear()
+    monkeypatch.setattr(LocalModel, "likelihoods", lambda *_: pytest.fail("the cache holds all"))
+    assert main(["label", *given]) == 0
+    assert list(examples.read(labels)) == cold
