@@ -62,6 +62,12 @@ def _known_terms(m: Moment) -> float:
     return sum(m.past.postings.frequency(term) > 0 for term in asked) / max(1, len(asked))
 
 
+def _question_to(m: Moment) -> float:
+    """A request in the form of a question: "can you find another?" asks for nothing that was said."""
+    text = m.last.query.text
+    return float(bool(cues.CUES["has_question"].search(text) and cues.CUES["asks_to"].search(text)))
+
+
 def _tool_used(m: Moment) -> float:
     """1 where a tool was called a moment ago, fading: a task is in progress."""
     calls = m.past.call_time.view
@@ -79,6 +85,7 @@ def _before(m: Moment, name: str) -> float:
 
 COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     **{f"says_{name}": _said(name) for name in _SAYS},
+    "says_question_to": lambda m: _same(m, _question_to(m)),
     "tool_used": lambda m: _same(m, _tool_used(m)),
     "before_asks": lambda m: _same(m, _before(m, "has_question")),
     "before_offers": lambda m: _same(m, _before(m, "offers")),

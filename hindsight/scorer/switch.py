@@ -34,7 +34,7 @@ class Switch:
     hidden: int = 32
     start: str = "cues"
     hold: float = 0.1
-    rounds: int = 3
+    rounds: int = 2
 
     @property
     def columns(self) -> tuple[str, ...]:
