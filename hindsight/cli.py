@@ -12,7 +12,9 @@ from hindsight import judging, stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
+from hindsight.scorer.load import DEFAULT
 from hindsight.suite.bundled import FOLDER as BUNDLED
+from hindsight.system.build import ALONE
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
 from hindsight.types import ConfigError, HindsightError
@@ -113,6 +115,7 @@ def evaluate(chosen: Settings) -> judging.Judged:
     suite = suite_of(chosen)
     scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
     paths = scorers["utility"]
+    scorers |= {"default": [Path(DEFAULT)], **dict.fromkeys(ALONE, paths)}
     recipe = recipe_of(chosen)
     if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
         recipe = replace(recipe, miner=miner_of(scorer_at(paths[0]), recipe.miner))

@@ -44,7 +44,9 @@ from hindsight.runs import (
 )
 from hindsight.scorer.formula import SEARCHED, read_formula, search
 from hindsight.scorer.formula import Judged as Weighed
-from hindsight.system.build import NAMES, TRAINED
+from hindsight.scorer.load import Checkpoint
+from hindsight.scorer.switch import TwoHeads, alone
+from hindsight.system.build import ALONE, NAMES, TRAINED
 from hindsight.train.learn import features_each
 from hindsight.types import (
     Case,
@@ -52,6 +54,7 @@ from hindsight.types import (
     Count,
     DataError,
     Reader,
+    Scorer,
     Suite,
 )
 
@@ -137,6 +140,10 @@ def evaluate(
         tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
         evaluation.k, chosen.run, chosen.path,
     )  # fmt: skip
+    if evaluation.crossfit and (wrong := [name for name in trained if name == "default" or name in ALONE]):
+        raise ConfigError(
+            [f"system {name!r} cannot be cross-fitted: give it another table, without suite.crossfit" for name in wrong]
+        )
     fixed: Scorers = {"formula": {0: read_formula(Path(chosen.formula))}} if chosen.formula else {}
     check(ask, fixed)
     notes: dict[str, dict[str, object]] = {}
@@ -167,6 +174,10 @@ def evaluate(
     for name, known in _notes(names, recipe, users[0]).items():
         notes[name] = notes.get(name, {}) | known
     metrics = table.summarise(answers.rows, about, evaluation.measures, pairs_of(names), notes)
+    if chosen_right := switched(answers.rows):
+        metrics["switch"] = chosen_right
+        say(f"eval: the switch chose the better head for {chosen_right['right']:.3f} of the {chosen_right['differ']} questions on which "
+            f"the two differ; it took act for {chosen_right['act']:.3f} of them")  # fmt: skip
     metrics["notes"] = list(getattr(suite, "notes", ()))
     fresh(out)
     write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
@@ -178,6 +189,22 @@ def evaluate(
     facts.write(out, "eval", {"suite": source}, seeds=metrics["seeds"], n=metrics["n"])
     say(f"eval: {out}/report.html")
     return Judged(out, metrics)
+
+
+def switched(rows: Sequence[Mapping[str, Any]], by: str = "ndcg@10") -> dict[str, float]:
+    """Where both heads alone are in the table: ``differ``, questions on which they come out differently; ``right``, the share of
+    those on which the switch took the better one; ``act``, the share of them on which it came out as act does. Empty otherwise."""
+    found: dict[tuple[str, int], dict[str, float]] = {}
+    for row in rows:
+        if by in row:
+            found.setdefault((str(row["query_id"]), int(row["seed"])), {})[str(row["system"])] = float(row[by])
+    three = [one for one in found.values() if {"utility", *ALONE} <= set(one)]
+    differ = [one for one in three if one["utility_ask"] != one["utility_act"]]
+    if not differ:
+        return {}
+    right = [one["utility"] == max(one["utility_ask"], one["utility_act"]) for one in differ]
+    acts = [one["utility"] == one["utility_act"] for one in differ]
+    return {"n": len(three), "differ": len(differ), "right": sum(right) / len(differ), "act": sum(acts) / len(differ)}
 
 
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -199,7 +226,15 @@ def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recip
     encoder = recipe.encoding.build()
     for checkpoint in (one for checkpoints in found.values() for one in checkpoints):
         golden.check(encoder, checkpoint.encoder_golden)
-    return {name: {seed: one.scorer for seed, one in enumerate(checkpoints)} for name, checkpoints in found.items()}
+    return {name: {seed: _scorer(name, one) for seed, one in enumerate(checkpoints)} for name, checkpoints in found.items()}
+
+
+def _scorer(name: str, checkpoint: Checkpoint) -> Scorer:
+    if name not in ALONE:
+        return checkpoint.scorer
+    if not isinstance(checkpoint.scorer, TwoHeads):
+        raise ConfigError([f"system {name!r} is one head of a switch: the checkpoint has a single one"])
+    return alone(checkpoint.scorer, ALONE[name])
 
 
 def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[str, dict[str, object]]:

@@ -7,6 +7,7 @@ rankings destroys both (SCIENCE), so the likelier head speaks alone; the gate's 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -109,3 +110,12 @@ class TwoHeads(nn.Module):
         asked = self.ask.contributions(features[:, self.asked]) if not act.all() else {}
         acted = self.act.contributions(features[:, self.acted]) if act.any() else {}
         return {g: np.where(act, acted.get(g, none), asked.get(g, none)) for g in (*self.groups, BIAS)}
+
+
+def alone(switch: TwoHeads, regime: str) -> TwoHeads:
+    """The same heads with a gate that always says ``ask``, or always ``act``."""
+    found = copy.deepcopy(switch)
+    with torch.no_grad():
+        found.gate.straight.weight.zero_()
+    found.gate_bias.fill_(60.0 if regime == "act" else -60.0)
+    return found

@@ -19,7 +19,9 @@ _PLAIN: Mapping[str, Callable[[Past], Plain]] = {
     "rrf": baselines.rrf,
 }
 _FIXED: Mapping[str, Formula] = {"zsum": ZSUM, "prior": PRIOR, "cues": CUES}
-TRAINED = ("utility", "utility_hidden", "utility_shuffled", "utility_gold")
+CONTROLS = ("utility_hidden", "utility_shuffled", "utility_gold")
+ALONE = {"utility_ask": "ask", "utility_act": "act"}  # one head of a switch for every query: what the switch is held against
+TRAINED = ("utility", "default", *CONTROLS, *ALONE)  # default: the checkpoint that comes with the package
 NAMES = ("random", *_PLAIN, *_FIXED, "formula", *TRAINED)
 
 
