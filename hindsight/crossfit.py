@@ -15,7 +15,7 @@ from hindsight.scorer.head import Head
 from hindsight.train.batches import Listed
 from hindsight.train.learn import Encoding, HeadConfig, features_each, label_each, learn
 from hindsight.train.loop import Fit
-from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use
+from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use, opaque
 
 FUTURES = {"utility": "real", "utility_hidden": "hidden", "utility_shuffled": "shuffled"}
 
@@ -32,6 +32,18 @@ class Recipe:
     jobs: int = 0
 
 
+@dataclass(frozen=True)
+class Share:
+    """How much of the other folds a head is trained on, for learning curves; 0 is all. ``dialogues``: users whose raw logs are
+    labelled; ``gold``: questions of ``utility_gold``. Both are chosen by a hash."""
+
+    dialogues: int = 0
+    gold: int = 0
+
+
+ALL = Share()
+
+
 def mined(miner: Miner, cases_by_user: Sequence[Sequence[Case]]) -> list[Mined]:
     """Each user's longest past, mined anew: what a log of theirs would have held."""
     streams: list[Mined] = []
@@ -43,7 +55,12 @@ def mined(miner: Miner, cases_by_user: Sequence[Sequence[Case]]) -> list[Mined]:
 
 
 def crossfit(
-    recipe: Recipe, cases_by_user: Sequence[Sequence[Case]], names: Sequence[str], folds: int, seeds: Sequence[int]
+    recipe: Recipe,
+    cases_by_user: Sequence[Sequence[Case]],
+    names: Sequence[str],
+    folds: int,
+    seeds: Sequence[int],
+    share: Share = ALL,
 ) -> tuple[list[dict[str, dict[int, Head]]], dict[str, int]]:
     """(for each user: system -> seed -> head, training queries of each system). Folds are runs of users in order."""
     if folds < 2 or len(cases_by_user) < folds:
@@ -56,7 +73,7 @@ def crossfit(
         labelled, labeler = _labelled(recipe, name, streams, cases_by_user)
         lists = features_each(streams, labelled, recipe.encoding, recipe.scorer.columns, recipe.jobs)
         sizes[name] = sum(map(len, lists))
-        work = partial(_fit, recipe, labeler, labelled, lists, fold_of, tuple(seeds))
+        work = partial(_fit, recipe, labeler, labelled, lists, fold_of, tuple(seeds), share)
         heads[name] = list(each(work, range(folds), recipe.jobs, f"fit {name}"))
     return [{name: heads[name][fold] for name in names} for fold in fold_of], sizes
 
@@ -99,11 +116,16 @@ def _fit(
     lists: Sequence[Sequence[Listed]],
     fold_of: Sequence[int],
     seeds: Sequence[int],
+    share: Share,
     fold: int,
 ) -> dict[int, Head]:
     """Of all seeds at once: the lists are large, and sent to a process once a fold."""
     training = [place for place, other in enumerate(fold_of) if other != fold]
+    if share.dialogues and not isinstance(labeler, Gold):
+        training = sorted(training, key=lambda place: opaque("share", fold, place))[: share.dialogues]
     queries = [one for place in training for one in labelled[place]]
+    if share.gold and isinstance(labeler, Gold):
+        queries = sorted(queries, key=lambda one: opaque("share", fold, one.query.query_id))[: share.gold]
     features = [one for place in training for one in lists[place]]
     nobody = frozenset[str]()  # held out of a fold: there would be too few to stop early by
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 from hindsight.audit.logs import Audit, audit_logs
 from hindsight.audit.suite import audit_suite
-from hindsight.crossfit import Recipe, crossfit
+from hindsight.crossfit import Recipe, Share, crossfit
 from hindsight.crossfit import gold as judged
 from hindsight.crossfit import mined as mined_from
 from hindsight.encoder import golden
@@ -61,7 +61,9 @@ from hindsight.types import (
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``k``: hits asked for. ``crossfit``: retrain by ``folds`` of users inside the suite. ``seeds``: how many, from 0."""
+    """``k``: hits asked for. ``crossfit``: retrain by ``folds`` of users inside the suite. ``seeds``: how many, from 0. ``dialogues``,
+    ``gold``: of each fold, how many users' raw logs and how many questions of ``utility_gold`` to train on, for learning curves (0:
+    all)."""
 
     measures: tuple[str, ...] = (
         "recall@1",
@@ -79,6 +81,8 @@ class Evaluation:
     folds: int = 5
     seeds: int = 5
     limit: int = 0
+    dialogues: int = 0
+    gold: int = 0
 
     def __post_init__(self) -> None:
         deepest = max((one.cutoff or 1 for one in parse(self.measures)), default=0)
@@ -88,7 +92,10 @@ class Evaluation:
             | {f"evaluation.k={self.k}: wanted {deepest} or more, for the measures": 1 <= self.k < deepest}
             | {"evaluation.measures=[]: wanted one or more": not deepest}
             | {f"evaluation.folds={self.folds}: wanted 2 or more": self.folds < 2}
-            | {f"evaluation.limit={self.limit}: wanted 0 or more": self.limit < 0}
+            | {
+                f"evaluation.{name}={value}: wanted 0 or more": value < 0
+                for name, value in {"limit": self.limit, "dialogues": self.dialogues, "gold": self.gold}.items()
+            }
         )
 
 
@@ -149,7 +156,9 @@ def evaluate(
     notes: dict[str, dict[str, object]] = {}
     by_user: list[Scorers]
     if evaluation.crossfit and trained:
-        heads, sizes = crossfit(recipe, users, trained, evaluation.folds, range(evaluation.seeds))
+        heads, sizes = crossfit(
+            recipe, users, trained, evaluation.folds, range(evaluation.seeds), Share(evaluation.dialogues, evaluation.gold)
+        )
         by_user = list(heads)
         notes |= {name: {"trained_on": f"{sizes[name]} queries of the other folds' users"} for name in trained}
     else:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hindsight.audit.suite import FUTURES, audit_suite
-from hindsight.crossfit import Recipe, crossfit, gold, mined
+from hindsight.crossfit import Recipe, Share, crossfit, gold, mined
 from hindsight.encoder.cache import CacheConfig
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.evaluate import users_of
@@ -48,6 +48,16 @@ def test_the_controls_are_other_heads_and_gold_is_the_suites(users):
     rows = gold(stream, users[0])
     sources = {memory.memory_id: memory.sources for memory in stream.memories}
     assert [sources[one.uses[0].memory_id] for one in rows] == [case.relevant for case in users[0]]
+
+
+def test_a_share_trains_on_fewer_dialogues_and_fewer_questions(users):
+    names = ["utility", "utility_gold"]
+    whole, _ = crossfit(RECIPE, users, names, 3, [0])
+    less, _ = crossfit(RECIPE, users, names, 3, [0], Share(dialogues=1, gold=2))
+    same, _ = crossfit(RECIPE, users, names, 3, [0], Share(dialogues=2, gold=100))  # all that there is
+    for name in names:
+        assert not np.array_equal(state(whole[0][name][0]), state(less[0][name][0]))
+        assert np.array_equal(state(whole[0]["utility_gold"][0]), state(same[0]["utility_gold"][0]))
 
 
 def test_too_many_folds_and_unknown_systems_are_refused(users):
