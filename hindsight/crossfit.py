@@ -5,10 +5,10 @@ No question of the suite is seen in training, except by ``utility_gold``, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from hindsight.parallel import each
 from hindsight.scorer.head import Head
@@ -17,6 +17,7 @@ from hindsight.train.learn import Encoding, HeadConfig, features_each, label_eac
 from hindsight.train.loop import Fit
 from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use, opaque
 
+T = TypeVar("T")
 FUTURES = {"utility": "real", "utility_hidden": "hidden", "utility_shuffled": "shuffled"}
 
 
@@ -122,13 +123,18 @@ def _fit(
     """Of all seeds at once: the lists are large, and sent to a process once a fold."""
     training = [place for place, other in enumerate(fold_of) if other != fold]
     if share.dialogues and not isinstance(labeler, Gold):
-        training = sorted(training, key=lambda place: opaque("share", fold, place))[: share.dialogues]
-    queries = [one for place in training for one in labelled[place]]
+        training = _chosen(training, share.dialogues, lambda place: opaque("share", fold, place))
     if share.gold and isinstance(labeler, Gold):
-        queries = sorted(queries, key=lambda one: opaque("share", fold, one.query.query_id))[: share.gold]
+        queries = _chosen(queries, share.gold, lambda one: opaque("share", fold, one.query.query_id))
     features = [one for place in training for one in lists[place]]
     nobody = frozenset[str]()  # held out of a fold: there would be too few to stop early by
     return {
         seed: learn([queries], features, labeler, recipe.scorer, replace(recipe.fit, seed=seed), nobody).head
         for seed in seeds
     }
+
+
+def _chosen(found: Sequence[T], most: int, by: Callable[[T], str]) -> list[T]:
+    """That many, in their own order."""
+    last = sorted(map(by, found))[:most][-1:]
+    return [one for one in found if [by(one)] <= last]
