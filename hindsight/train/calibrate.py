@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight.measure.calibration import Platt, brier, platt, summary
+from hindsight.measure.calibration import Platt, brier, kept_at, platt, summary, threshold_for
 from hindsight.scorer.head import Doubles, Head, logits
 from hindsight.train.batches import Listed
 from hindsight.types import DataError
 
+PRECISIONS = (0.5, 0.7, 0.8, 0.9)
 LEAST_SLOPE = 1e-3  # a head whose scores say nothing keeps its order, and every probability is near the base rate
 
 
@@ -22,8 +23,9 @@ def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
     """Sets the head's slope and shift from all held-out candidates, and returns what metrics may quote.
 
     ``n``, ``brier``, ``ece`` and ``bins`` are of a fit on one half of the users, measured on the other half (of the queries,
-    where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``floored``: the
-    scores ran against the labels, so the slope is the least that keeps their order. Raises DataError without a query.
+    where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``thresholds``: of each
+    precision wanted the utility that reaches it on the one half, and what it keeps on the other. ``floored``: the scores ran against
+    the labels, so the slope is the least that keeps their order. Raises DataError without a query.
     """
     if not held_out:
         raise DataError("calibration", "no held-out query", "one or more: mine and label more dialogues")
@@ -44,7 +46,15 @@ def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
         x_rest, y_rest = (
             np.concatenate([row for row, chosen in zip(rows, first) if not chosen]) for rows in (scores, gains)
         )
-        facts |= summary(_fitted(x, y)[0].probability(x_rest), y_rest)
+        fitted = _fitted(x, y)[0]
+        chances, chances_rest = fitted.probability(x), fitted.probability(x_rest)
+        facts |= summary(chances_rest, y_rest)
+        found = {wanted: threshold_for(chances, y, wanted) for wanted in PRECISIONS}
+        facts["thresholds"] = [
+            {"wanted": wanted, "threshold": at, **kept_at(chances_rest, y_rest, at)}
+            for wanted, at in found.items()
+            if at is not None
+        ]
         facts["brier_base"] = round(brier(np.full(len(y_rest), y.mean()), y_rest), 6)
     head.calibrate(whole.scale, whole.shift)
     return facts
