@@ -124,6 +124,7 @@ def _fit(
     training = [place for place, other in enumerate(fold_of) if other != fold]
     if share.dialogues and not isinstance(labeler, Gold):
         training = _chosen(training, share.dialogues, lambda place: opaque("share", fold, place))
+    queries = [one for place in training for one in labelled[place]]
     if share.gold and isinstance(labeler, Gold):
         queries = _chosen(queries, share.gold, lambda one: opaque("share", fold, one.query.query_id))
     features = [one for place in training for one in lists[place]]

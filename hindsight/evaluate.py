@@ -16,6 +16,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from hindsight.measure.calibration import Doubles
 from hindsight.measure.ranking import measure, parse
 from hindsight.miner.wording import clip
 from hindsight.retrieval.candidates import Candidates, CandidatesConfig
@@ -23,6 +26,7 @@ from hindsight.system import external
 from hindsight.system.baselines import Plain
 from hindsight.system.build import TRAINED, systems
 from hindsight.system.past import Past
+from hindsight.system.scored import Scored
 from hindsight.train.learn import Encoding, built
 from hindsight.types import Case, ConfigError, Hit, Miner, Scorer, System, Turn
 
@@ -49,19 +53,23 @@ class Ask:
 @dataclass
 class Answers:
     """``rows``: one a question, system and seed, as measure/table.py wants them. ``lost``: reason -> questions without gold
-    among the memories. ``noted``: what other people's runs lack or hold too much -> how often."""
+    among the memories. ``noted``: what other people's runs lack or hold too much -> how often. ``utilities``: calibrated system -> of
+    each question (utility of every candidate scored, whether it is gold), of the first seed."""
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     runs: Runs = field(default_factory=dict[str, dict[str, dict[str, float]]])
     qrels: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     lost: dict[str, int] = field(default_factory=dict[str, int])
     noted: dict[str, int] = field(default_factory=dict[str, int])
+    utilities: dict[str, list[tuple[Doubles, Doubles]]] = field(default_factory=dict[str, list[tuple[Doubles, Doubles]]])
 
     def add(self, other: Answers) -> None:
         self.rows += other.rows
         self.qrels |= other.qrels
         for system, queries in other.runs.items():
             self.runs.setdefault(system, {}).update(queries)
+        for system, found in other.utilities.items():
+            self.utilities.setdefault(system, []).extend(found)
         for mine, theirs in ((self.lost, other.lost), (self.noted, other.noted)):
             for reason, count in theirs.items():
                 mine[reason] = mine.get(reason, 0) + count
@@ -129,6 +137,11 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
             )
             if seed == 0:
                 answers.runs.setdefault(name, {})[case.query.query_id] = _scores(hits)
+                if isinstance(system, Scored) and system.calibrated:
+                    every = system.recall(case.query, max(1, len(pool)))
+                    chances = np.array([hit.utility for hit in every], np.float64)
+                    used = np.array([hit.memory_id in relevant for hit in every], np.float64)
+                    answers.utilities.setdefault(name, []).append((chances, used))
     for name, _, system in asked:
         if isinstance(system, external.Run):
             told = system.count.skipped | system.count.notes

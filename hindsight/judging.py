@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hindsight.audit.logs import Audit, audit_logs
 from hindsight.audit.suite import audit_suite
 from hindsight.crossfit import Recipe, Share, crossfit
@@ -23,6 +25,7 @@ from hindsight.io import (
     write_text,
 )
 from hindsight.measure import table, trec
+from hindsight.measure.calibration import Doubles, kept_at, summary
 from hindsight.measure.ranking import parse
 from hindsight.parallel import each
 from hindsight.report import audit as audit_table
@@ -188,6 +191,8 @@ def evaluate(
         say(f"eval: the switch chose the better head for {chosen_right['right']:.3f} of the {chosen_right['differ']} questions on which "
             f"the two differ; it took act for {chosen_right['act']:.3f} of them")  # fmt: skip
     metrics["notes"] = list(getattr(suite, "notes", ()))
+    if not evaluation.crossfit:  # whose heads are not calibrated: nobody is held out of a fold
+        metrics["calibration"] = calibration_of(answers.utilities, scorers)
     fresh(out)
     write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
     write_json_lines(out / QUESTIONS, answers.rows)
@@ -219,6 +224,29 @@ def switched(rows: Sequence[Mapping[str, Any]], by: str = "ndcg@10") -> dict[str
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     """Ours against each baseline and each control."""
     return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+
+
+def calibration_of(
+    utilities: Mapping[str, Sequence[tuple[Doubles, Doubles]]], scorers: Mapping[str, Sequence[Path]]
+) -> dict[str, dict[str, object]]:
+    """Of each calibrated system, its first seed: reliability, Brier and ECE on this suite's gold, over all candidates that it scored, and
+    on the hindsight labels that its training held out. The two differ: a label credits more, and of harder candidates, than gold does.
+    Both with the thresholds that training chose for a precision: on gold they show what is left of it."""
+    found: dict[str, dict[str, object]] = {}
+    for name, rows in utilities.items():
+        chances, used = (np.concatenate(column) for column in zip(*rows))
+        trained = dict(scorer_at(scorers[name][0]).config.origin.training.get("calibration") or {})
+        parts = {f", {part}": told for part, told in trained.items() if part in ("ask", "act")} or {
+            "": trained
+        }  # of a switch
+        chosen: list[dict[str, Any]] = trained.get("thresholds") or []
+        at = [{"wanted": t["wanted"], "threshold": t["threshold"], **kept_at(chances, used, t["threshold"])} for t in chosen]
+        if len(chances):
+            found[f"{name}, on gold"] = {**summary(chances, used), "thresholds": at}
+        for part, told in parts.items():
+            if "bins" in told:
+                found[f"{name}{part}, on the labels held out of its training"] = told
+    return found
 
 
 def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recipe: Recipe) -> Scorers:

@@ -13,6 +13,7 @@ from hindsight.miner.turns import Turns
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.retrieval.index import Index
 from hindsight.retrieval.lexical import Lexical
+from hindsight.scorer.linear import Linear
 from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.reuse import Reuse
 from hindsight.system.build import NAMES, TRAINED
@@ -85,3 +86,17 @@ def test_rows_say_what_was_asked_of_whom(tmp_path):
 def test_cases_of_a_user_stay_together(tmp_path):
     users = cases_of(tmp_path)
     assert [len({case.query.user_id for case in user}) for user in users] == [1, 1, 1] and users_of([]) == []
+
+
+def test_the_utility_of_every_candidate_is_kept_beside_gold_for_the_first_seed(tmp_path):
+    (user, *_) = cases_of(tmp_path)
+    heads = {seed: Linear("narrow").build().eval() for seed in (0, 1)}
+    answers = ask_user(ask(("bm25", "utility"), k=5), (user, {"utility": heads}))
+    assert list(answers.utilities) == ["utility"]
+    assert [len(chances) for chances, _ in answers.utilities["utility"]] == [20, 32, 44]  # not the five that are hits
+    assert [used.sum() for _, used in answers.utilities["utility"]] == [1, 1, 1]
+    assert all((chances > 0).all() and (chances < 1).all() for chances, _ in answers.utilities["utility"])
+    both = Answers()
+    both.add(answers)
+    both.add(answers)
+    assert len(both.utilities["utility"]) == 6

@@ -120,6 +120,22 @@ def test_what_an_evaluation_writes(call, copied):
     assert all(system in page for system in SYSTEMS) and "<svg" in page and "src=" not in page.replace('src="data:', "")
 
 
+def test_an_evaluation_says_how_far_utility_can_be_believed(call, copied):
+    call(
+        "eval",
+        "suite=fact_recall",
+        f"suite.path={people.bundled(copied / 'b')}",
+        f"scorer.path={copied}/runs/train/default",
+        "system=[bm25,utility]",
+    )
+    found = read(copied / "runs/eval/default/metrics.json")["calibration"]
+    gold, held = found["utility, on gold"], found["utility, on the labels held out of its training"]
+    assert gold["n"] == 3 * (20 + 32 + 44) and 0 <= gold["ece"] <= 1 and len(gold["bins"]) > 1
+    assert held == read(copied / "runs/train/default/manifest.json")["training"]["calibration"]
+    assert [row["threshold"] for row in gold["thresholds"]] == [row["threshold"] for row in held["thresholds"]]
+    assert "utility, on gold" in (copied / "runs/eval/default/report.html").read_text()
+
+
 def test_own_logs_are_judged_by_labels_of_users_that_training_held_out(call, copied):
     call("eval", "suite=own", f"logs.path={copied}/log.jsonl", f"scorer.path={copied}/runs/train/default")
     metrics = read(copied / "runs/eval/default/metrics.json")

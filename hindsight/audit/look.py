@@ -13,7 +13,7 @@ from hindsight.features import cues
 from hindsight.features.moment import Moment
 from hindsight.labeler.overlap import Overlap
 from hindsight.measure.agreement import Coded, Lean, Pair, coded, credited, in_place, lean, pairs, shared, speaks
-from hindsight.miner.wording import clip, said, worded
+from hindsight.miner.wording import call_text, clip, said, worded
 from hindsight.types import Floats, Labelled, Turn
 
 LABEL, BASELINE = "the whole label", "words alone (baseline)"
@@ -143,9 +143,10 @@ def _cue(known: Moment, name: str) -> Floats:
 def _shown(known: Moment, label: Labelled | None, asked: Labelled, chosen: Chosen) -> dict[str, str]:
     best = max(label.uses, key=lambda use: use.gain) if label else None
     memory = known.past.memories[known.past.row_of[best.memory_id]] if best else None
+    words, calls = said(chosen.future.text), [f"[call {call_text(call)}]" for call in chosen.future.calls]
     return {
         "asked": clip(asked.query.text, 60),
-        "future": clip(worded(chosen.future, said(chosen.future.text)), 60),
+        "future": clip(" ".join([worded(chosen.future, words), *calls] if words else [worded(chosen.future, "")]), 60),
         "credited": clip(memory.text, 60) if memory else "",
         "evidence": best.evidence if best else "",
         "gain": f"{best.gain:.2f}" if best else "",

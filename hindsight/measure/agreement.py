@@ -12,7 +12,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -43,8 +42,9 @@ def shared(a: Mask, b: Mask) -> float:
 
 def ranked(values: npt.ArrayLike) -> Doubles:
     """(n,) ranks, centred and of length 1, so that a product of two is Spearman's correlation; zeros where all are equal."""
-    ranks = stats.rankdata(np.asarray(values, np.float64))
-    ranks = ranks - ranks.mean()
+    _, place, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # ties share their mean rank
+    ranks -= ranks.mean()
     length = float(np.linalg.norm(ranks))
     return ranks / length if length > 1e-9 else np.zeros(len(ranks))
 

@@ -80,6 +80,10 @@ class Logistic:
     weights: Doubles
     bias: float
 
+    def probability(self, columns: npt.NDArray[np.floating]) -> Doubles:
+        """(n, k) -> (n,)."""
+        return special.expit(columns @ self.weights + self.bias)
+
 
 def logistic(
     columns: npt.NDArray[np.floating], targets: Values, ridge: float = 1e-3, counts: Values | None = None
@@ -140,6 +144,26 @@ def summary(probabilities: Values, targets: Values, bins: int = 10) -> dict[str,
         "ece": round(ece(probabilities, targets, bins), 6),
         "bins": [asdict(one) for one in found],
     }
+
+
+def kept_at(probabilities: Values, targets: Values, threshold: float) -> dict[str, float | int | None]:
+    """What "probability >= threshold" keeps: how many, the mean target of those (precision, None of none), and the share of all
+    targets that they hold (recall, None where there is no target)."""
+    p, y = _paired(probabilities, targets)
+    chosen = p >= threshold
+    n, total = int(chosen.sum()), float(y.sum())
+    right = float(y[chosen].sum())
+    return {"n": n, "precision": right / n if n else None, "recall": right / total if total else None}
+
+
+def threshold_for(probabilities: Values, targets: Values, precision: float) -> float | None:
+    """The lowest threshold at which the mean target of what is kept reaches ``precision``; None where none does."""
+    p, y = _paired(probabilities, targets)
+    order = np.argsort(-p, kind="stable")
+    reached = np.cumsum(y[order]) / np.arange(1, len(p) + 1) >= precision
+    last_of_tie = np.append(p[order][1:] != p[order][:-1], True)
+    places = np.flatnonzero(reached & last_of_tie)
+    return float(p[order][places[-1]]) if len(places) else None
 
 
 def auc(scores: Values, gold: Truths) -> float:

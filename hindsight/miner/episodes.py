@@ -70,7 +70,7 @@ class Episodes:
         """One user's stream in order -> its episodes, by their last source. The end of ``turns`` ends the session."""
         closed: list[Running] = []
         running: Running | None = None
-        session, offer = "", None
+        session, offer, called = "", None, False
         for turn, text in spoken(turns):
             if turn.session != session:
                 closed += [running] if running else []
@@ -79,7 +79,11 @@ class Episodes:
                 offer = Part(clip(text, self.words), (turn.position,)) if _offers(text) else None
                 if running:
                     self._reply(running, turn, text)
+                elif turn.role == "tool" and closed and closed[-1].first.session == session and not called:
+                    self._tool(closed[-1], turn, text)  # no call's result: a verdict on what was done
+                called = called or bool(turn.calls)
                 continue
+            called = False
             heard = hear(text)
             if running and _begins_anew(running, turn, heard):
                 if heard.feedback and turn.speaker == running.first.speaker:

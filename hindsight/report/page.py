@@ -210,7 +210,9 @@ def reliability(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
         "brier": one.get("brier"),
         "ece": one.get("ece"),
         "n": one.get("n"),
-    }
+        "thresholds": [{"wanted": f"{row['wanted']:.0%}"} | {key: figure(row[key]) for key in ("threshold", "precision", "recall")}
+                       | {"n": f"{row['n']:,}"} for row in one.get("thresholds") or ()],
+    }  # fmt: skip
 
 
 def _questions(rows: Sequence[Row], measure: str, systems: Sequence[str], compared: Sequence[Row]) -> dict[str, Any]:

@@ -13,11 +13,12 @@ import numpy as np
 import torch
 
 from hindsight.features import need
-from hindsight.measure.calibration import Logistic, Platt, brier, logistic, platt, summary
+from hindsight.measure.calibration import Logistic, brier, kept_at, logistic, platt, summary, threshold_for
 from hindsight.scorer.head import Doubles, Head, logits
 from hindsight.train.batches import Listed
 from hindsight.types import DataError, Floats
 
+PRECISIONS = (0.5, 0.7, 0.8, 0.9)
 LEAST_SLOPE = 1e-3  # a head whose scores say nothing keeps its order, and every probability is near the base rate
 
 
@@ -25,8 +26,9 @@ def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
     """Sets the head's slope, shift and, if it reads any, need weights from all held-out candidates. Returns what metrics may quote.
 
     ``n``, ``brier``, ``ece`` and ``bins`` are of a fit on one half of the users, measured on the other half (of the queries,
-    where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``floored``: the
-    scores ran against the labels, so the slope is the least that keeps their order. Raises DataError without a query.
+    where there is one user); absent where there is but one query. ``brier_base``: of the base rate alone. ``thresholds``: of each
+    precision wanted the utility that reaches it on the one half, and what it keeps on the other. ``floored``: the scores ran against
+    the labels, so the slope is the least that keeps their order. Raises DataError without a query.
     """
     if not held_out:
         raise DataError("calibration", "no held-out query", "one or more: mine and label more dialogues")
@@ -48,7 +50,14 @@ def calibrate(head: Head, held_out: Sequence[Listed]) -> dict[str, object]:
             np.concatenate([row for row, chosen in zip(rows, first) if not chosen]) for rows in (columns, gains)
         )
         half = _fitted(x, y)[0]
-        facts |= summary(Platt(1.0, half.bias).probability(x_rest @ half.weights), y_rest)
+        chances, chances_rest = half.probability(x), half.probability(x_rest)
+        facts |= summary(chances_rest, y_rest)
+        found = {wanted: threshold_for(chances, y, wanted) for wanted in PRECISIONS}
+        facts["thresholds"] = [
+            {"wanted": wanted, "threshold": at, **kept_at(chances_rest, y_rest, at)}
+            for wanted, at in found.items()
+            if at is not None
+        ]
         facts["brier_base"] = round(brier(np.full(len(y_rest), y.mean()), y_rest), 6)
     head.calibrate(float(whole.weights[0]), whole.bias, whole.weights[1:].astype(np.float32))
     return facts

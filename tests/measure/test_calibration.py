@@ -13,9 +13,11 @@ from hindsight.measure.calibration import (
     decide,
     ece,
     held_out_decision,
+    kept_at,
     platt,
     reliability,
     summary,
+    threshold_for,
 )
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=25)
@@ -123,3 +125,22 @@ def test_threshold_is_measured_where_it_was_not_chosen():
 def test_bad_input(call):
     with pytest.raises(ValueError):
         call()
+
+
+def test_a_threshold_for_a_precision_by_hand():
+    p, y = [0.9, 0.8, 0.8, 0.4, 0.1], [1.0, 1.0, 0.0, 1.0, 0.0]
+    assert threshold_for(p, y, 1.0) == 0.9
+    assert threshold_for(p, y, 0.7) == 0.4  # 2 of 3 at .8, then 3 of 4
+    assert threshold_for(p, y, 0.6) == 0.1
+    assert threshold_for([0.9, 0.1], [0.0, 1.0], 0.8) is None
+    assert kept_at(p, y, 0.8) == {"n": 3, "precision": 2 / 3, "recall": 2 / 3}
+    assert kept_at(p, [0.5] * 5, 0.4) == {"n": 4, "precision": 0.5, "recall": 0.8}  # soft targets
+    assert kept_at(p, y, 0.95) == {"n": 0, "precision": None, "recall": 0.0}
+
+
+@given(scored, st.sampled_from([0.3, 0.5, 0.8, 1.0]))
+def test_the_threshold_reaches_its_precision_and_no_lower_one_does(pairs, wanted):
+    p, y = [(s + 3) / 6 for s, _ in pairs], [float(g) for _, g in pairs]
+    found = threshold_for(p, y, wanted)
+    reaching = [at for at in set(p) if kept_at(p, y, at)["precision"] >= wanted - 1e-12]
+    assert found == (min(reaching) if reaching else None)

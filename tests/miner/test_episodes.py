@@ -291,3 +291,26 @@ def test_ids_know_no_source() -> None:
     turns = stream(("user", "Please find a cab."), ("assistant", "It is booked."))
     other = [replace(turn, session="t") for turn in turns]
     assert Episodes().mine(turns, "u", "d")[0].memory_id == Episodes().mine(other, "v", "e")[0].memory_id
+
+
+def test_a_verdict_after_the_goal_closed_settles_it_and_the_result_of_a_later_call_does_not():
+    """Benchmarks judge a whole trial when it is over: logs/tau_bench."""
+
+    def outcome(*more):
+        told = [
+            ("user", "Book flight HAT1 for me, please."),
+            ("assistant", "Your flight is booked."),
+            ("user", "Thanks, bye!"),
+            *more,
+        ]
+        turns = [
+            Turn(n, "s", role, role, text, None, (ToolCall("c", "note", {}),) if text == "" else ())
+            for n, (role, text) in enumerate(told)
+        ]
+        (one,) = Episodes().mine(turns, "u", "d")
+        return one.outcome
+
+    bad = ("tool", '{"success": false}')
+    assert outcome() == outcome(("tool", '{"success": true}')) == "success"
+    assert outcome(bad) == "failure"
+    assert outcome(("assistant", ""), bad) == "success"

@@ -119,8 +119,10 @@ def test_bare_schema_one_user_and_no_questions():
 
 def test_reliability_is_drawn_where_it_is_known():
     bins = [{"predicted": 0.1, "observed": 0.05, "n": 90}, {"predicted": 0.4, "observed": 0.4, "n": 10}]
-    body = metrics(rows(), calibration={"gold": {"bins": bins, "brier": 0.08, "ece": 0.045, "n": 100}})
+    kept = [{"wanted": 0.8, "threshold": 0.4, "n": 10, "precision": 0.6, "recall": None}]
+    body = metrics(rows(), calibration={"gold": {"bins": bins, "brier": 0.08, "ece": 0.045, "n": 100, "thresholds": kept}})
     html = page(body, rows())
+    assert "<td>80%</td><td>.400</td><td>10</td><td>.600</td><td>–</td>" in html
     assert "predicted .100, observed .050, n = 90" in html and "ECE .045" in html
     assert "Can the probability" not in page(metrics(rows()), rows())
 

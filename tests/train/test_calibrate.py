@@ -42,6 +42,7 @@ def test_the_true_slope_and_shift_are_found_and_hold_on_new_lists():
     assert facts["ece"] < 0.02
     assert facts["brier"] < facts["brier_base"]
     assert facts["n"] == 100 * 60
+    assert all(abs(row["precision"] - row["wanted"]) < 0.1 for row in facts["thresholds"] if row["n"] > 200)
 
 
 def test_order_is_kept_and_a_second_calibration_changes_nothing():
