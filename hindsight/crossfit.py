@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hindsight.parallel import each
-from hindsight.scorer.head import Head
 from hindsight.train.batches import Listed
 from hindsight.train.learn import Encoding, HeadConfig, features_each, label_each, learn
 from hindsight.train.loop import Fit
-from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Use, opaque
+from hindsight.types import Case, ConfigError, Labelled, Mined, Miner, Scorer, Use, opaque
 
 T = TypeVar("T")
 FUTURES = {"utility": "real", "utility_hidden": "hidden", "utility_shuffled": "shuffled"}
@@ -62,13 +61,13 @@ def crossfit(
     folds: int,
     seeds: Sequence[int],
     share: Share = ALL,
-) -> tuple[list[dict[str, dict[int, Head]]], dict[str, int]]:
+) -> tuple[list[dict[str, dict[int, Scorer]]], dict[str, int]]:
     """(for each user: system -> seed -> head, training queries of each system). Folds are runs of users in order."""
     if folds < 2 or len(cases_by_user) < folds:
         raise ConfigError([f"evaluation.folds={folds}: wanted from 2 to the number of users, {len(cases_by_user)}"])
     streams = mined(recipe.miner, cases_by_user)
     fold_of = [place * folds // len(streams) for place in range(len(streams))]
-    heads: dict[str, list[dict[int, Head]]] = {}  # system -> fold -> seed
+    heads: dict[str, list[dict[int, Scorer]]] = {}  # system -> fold -> seed
     sizes: dict[str, int] = {}
     for name in names:
         labelled, labeler = _labelled(recipe, name, streams, cases_by_user)
@@ -119,13 +118,13 @@ def _fit(
     seeds: Sequence[int],
     share: Share,
     fold: int,
-) -> dict[int, Head]:
+) -> dict[int, Scorer]:
     """Of all seeds at once: the lists are large, and sent to a process once a fold."""
     training = [place for place, other in enumerate(fold_of) if other != fold]
-    if share.dialogues and not isinstance(labeler, Gold):
+    if share.dialogues and not _by_gold(labeler):
         training = _chosen(training, share.dialogues, lambda place: opaque("share", fold, place))
     queries = [one for place in training for one in labelled[place]]
-    if share.gold and isinstance(labeler, Gold):
+    if share.gold and _by_gold(labeler):
         queries = _chosen(queries, share.gold, lambda one: opaque("share", fold, one.query.query_id))
     features = [one for place in training for one in lists[place]]
     nobody = frozenset[str]()  # held out of a fold: there would be too few to stop early by
@@ -133,6 +132,10 @@ def _fit(
         seed: learn([queries], features, labeler, recipe.scorer, replace(recipe.fit, seed=seed), nobody).head
         for seed in seeds
     }
+
+
+def _by_gold(labeler: Any) -> bool:
+    return isinstance(labeler, Gold)
 
 
 def _chosen(found: Sequence[T], most: int, by: Callable[[T], str]) -> list[T]:
