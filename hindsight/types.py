@@ -163,7 +163,8 @@ class Labelled:
     """A training query with its uses. ``hidden``: positions taken out of the past for this query (self-supervision).
 
     ``kind`` names the source of the query (HQ, HP, PQ, RQ, call, reply), ``weight`` its share in the loss, ``quality`` how much
-    the future showed (a labeler may drop the least).
+    the future showed (a labeler may drop the least). ``unsure``: memories that are unlabelled, and enter no loss; all others that
+    ``uses`` does not name were not used.
     """
 
     query: Query
@@ -172,6 +173,7 @@ class Labelled:
     weight: float = 1.0
     hidden: tuple[int, ...] = ()
     quality: float = 0.0
+    unsure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def test_all_problems_are_told_at_once():
     )
     wanted = [
         "fit.epochz: no such setting; did you mean fit.epochs",
-        "labeler=gate: no such labeler; known: both, gated, judge, lm_gain, overlap, values",
+        "labeler=gate: no such labeler; known: both, gated, joined, judge, lm_gain, overlap, values",
         "suite.path: missing; give suite.path=",
         "fit.batch: got True",
         "fit.seed: got 'soon'",

@@ -70,6 +70,9 @@ def _list(known: Moment, one: Labelled, columns: Sequence[str]) -> Listed | None
         return None
     features = matrix.compute(known, columns)
     chosen = _chosen(known, one, labelled)
+    if one.unsure:  # neither used nor not used
+        unsure = {known.past.row_of.get(memory_id, -1) for memory_id in one.unsure}
+        chosen = chosen[[int(row) not in unsure for row in known.rows[chosen]]]
     return Listed(
         one.query.query_id, one.query.user_id, one.kind, features[chosen].astype(np.float16), gain[chosen], one.quality
     )

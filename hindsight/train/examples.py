@@ -6,7 +6,7 @@
 |---|---|
 | ``query`` | the fields of ``types.Query`` |
 | ``uses`` | a list of ``memory_id``, ``gain`` (0 to 1), ``evidence`` |
-| ``kind``, ``weight``, ``hidden``, ``quality`` | as in ``types.Labelled`` |
+| ``kind``, ``weight``, ``hidden``, ``quality``, ``unsure`` | as in ``types.Labelled`` |
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read(path: Path) -> Iterator[Labelled]:
             query = Query(**_tupled(row["query"]))
             uses = tuple(Use(query.query_id, **use) for use in row["uses"])
             rest = {name: row[name] for name in ("kind", "weight", "quality")}
-            yield Labelled(query, uses, hidden=tuple(row["hidden"]), **rest)
+            yield Labelled(query, uses, hidden=tuple(row["hidden"]), unsure=tuple(row["unsure"]), **rest)
         except (KeyError, TypeError) as error:
             raise DataError(f"{path}:row {number}", error, "a labelled query that this version wrote") from error
 
@@ -110,6 +110,7 @@ def _features() -> datasets.Features:
             "weight": number,
             "hidden": [whole],
             "quality": number,
+            "unsure": [text],
         }
     )
 
