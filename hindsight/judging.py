@@ -229,7 +229,8 @@ def switched(rows: Sequence[Mapping[str, Any]], by: str = "ndcg@10") -> dict[str
 
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     """Ours against each baseline and each control."""
-    return [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+    ours = [("utility", name) for name in names if name not in ("utility", "random")] if "utility" in names else []
+    return ours + [("default", name) for name in ("prior", "cues", "formula") if "default" in names and name in names]
 
 
 def _nothing(suite: Suite) -> list[Case]:
