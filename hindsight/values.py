@@ -147,6 +147,9 @@ def _meant(value: str) -> frozenset[str]:
     return frozenset()
 
 
+_LATIN = re.compile(r"[a-z0-9]+")
+
+
 @lru_cache(maxsize=65536)
 def _forms(value: str) -> tuple[str, ...]:
     """A value of words, and what people make of it: initials (sf, nyc), a name without its article (vegas) or its last or
@@ -164,6 +167,7 @@ def _forms(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(forms))
 
 
+@lru_cache(maxsize=65536)
 def keys(value: str) -> tuple[str, ...]:
     """Index terms, one of which any text holds that says the value; () where there are none to go by."""
     if found := re.fullmatch(r"(\d\d):\d\d", value):
@@ -196,7 +200,23 @@ def says(plain: str, value: str) -> bool:
     """Whether a normalised text says a normalised value, in its own words or in others."""
     if meant := _meant(value):
         return not meant.isdisjoint(stated(plain))
-    return any(form in plain and _whole(form).search(plain) is not None for form in _forms(value))
+    single, longer = _sorted_forms(value)
+    if not single.isdisjoint(_words_of(plain)):
+        return True
+    return any(form in plain and _whole(form).search(plain) is not None for form in longer)
+
+
+@lru_cache(maxsize=65536)
+def _sorted_forms(value: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """(forms of one word of Latin letters, which a text's set of words can be asked for; all others): initials make thirty forms."""
+    forms = _forms(value)
+    single = frozenset(form for form in forms if form.isascii() and form.isalpha())
+    return single, tuple(form for form in forms if form not in single)
+
+
+@lru_cache(maxsize=16384)
+def _words_of(plain: str) -> frozenset[str]:
+    return frozenset(_LATIN.findall(plain))
 
 
 @lru_cache(maxsize=65536)

@@ -123,11 +123,10 @@ def credit(past: Timeline, rows: Ints, before: Sequence[Turn], future: Turn) -> 
 
 def holders(past: Timeline, end: int, value: str) -> list[int]:
     """Rows before ``end`` that say it, in order."""
-    found = keys(value)
-    rows = (
-        set(range(end)) if not found else {row for key in found for row in past.postings.get(key)[0].tolist() if row < end}
-    )
-    return sorted(row for row in rows if says(past.plain[row], value))
+    if not (found := keys(value)):
+        return [row for row in range(end) if says(past.plain[row], value)]
+    rows = np.unique(np.concatenate([past.postings.get(key)[0] for key in found]))
+    return [row for row in rows[: np.searchsorted(rows, end)].tolist() if says(past.plain[row], value)]
 
 
 def _told(past: Timeline, end: int, text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Set
+from functools import lru_cache
 
 from hindsight.miner.redact import redact
 from hindsight.text import terms
@@ -30,6 +31,7 @@ CALL_WORDS = 30
 _RESULT_LETTERS = 2000  # that are read of arguments and of a result, far more than are kept
 
 
+@lru_cache(maxsize=16384)
 def said(text: str) -> str:
     """A turn's text without what a memory system injected and without secrets; "" where nothing is left."""
     return redact(_INJECTED.sub(" ", text) if _may_hold_memories(text) else text).strip()
