@@ -25,6 +25,7 @@ stages
   audit    a labeler on your own logs            logs.path=FILE_OR_DIR [labeler=values] [audit.gold=PAIRS.jsonl]
            or against a suite's gold             suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=mlp] [fit.seed=1]
+  adapt    mined logs -> an encoder adapter       [adapt.of=[RUN,RUN]]; used by encoder.adapter=runs/adapt/RUN
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
@@ -87,6 +88,12 @@ def label(chosen: Settings) -> Path:
 def train(chosen: Settings) -> Path:
     run: Run = chosen["run"]
     return stages.train(run.at("mine"), run.at("label"), recipe_of(chosen), run.at("train"), run, Facts(chosen.plain))
+
+
+def adapt(chosen: Settings) -> Path:
+    run: Run = chosen["run"]
+    mined = [replace(run, name=name).at("mine") for name in chosen["adapt"].of or (run.name,)]
+    return stages.adapt(mined, recipe_of(chosen), chosen["adapt"], run.at("adapt"), run, Facts(chosen.plain))
 
 
 def pipeline(chosen: Settings) -> Path:
@@ -173,6 +180,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "formula": formula,
     "audit": audit,
     "train": train,
+    "adapt": adapt,
     "eval": evaluate,
     "export": export,
     "recall": recall,
