@@ -28,6 +28,7 @@ stages
            or against a suite's gold             suite=reuse suite.path=DIR [labeler=values]
   train    labelled queries -> a scorer          [scorer=switch labeler=both] [run.mix=[RUN,RUN]] [fit.seed=1]
   words    mined logs -> which words answer which  run.mix=[RUN,RUN] to=FILE (what features/answer_words.json is)
+  adapt    mined logs -> an encoder adapter       [adapt.of=[RUN,RUN]]; used by encoder.adapter=runs/adapt/RUN
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
@@ -92,6 +93,12 @@ def train(chosen: Settings) -> Path:
     names = run.mix or (run.name,)
     sources = [stages.Source(name, run.at("mine", name), run.at("label", name)) for name in names]
     return stages.train(sources, recipe_of(chosen), run.at("train"), run, Facts(chosen.plain))
+
+
+def adapt(chosen: Settings) -> Path:
+    run: Run = chosen["run"]
+    mined = [replace(run, name=name).at("mine") for name in chosen["adapt"].of or (run.name,)]
+    return stages.adapt(mined, recipe_of(chosen), chosen["adapt"], run.at("adapt"), run, Facts(chosen.plain))
 
 
 def pipeline(chosen: Settings) -> Path:
@@ -187,6 +194,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "formula": formula,
     "audit": audit,
     "train": train,
+    "adapt": adapt,
     "eval": evaluate,
     "words": words,
     "export": export,

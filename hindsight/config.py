@@ -61,6 +61,7 @@ from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.longmemeval import LongMemEval
 from hindsight.suite.own import Own
 from hindsight.suite.reuse import Reuse
+from hindsight.train.adapter import Adapt
 from hindsight.train.loop import Fit
 from hindsight.types import ConfigError
 
@@ -109,6 +110,7 @@ ALWAYS: dict[str, type] = {
     "evaluation": Evaluation,
     "system": SystemChoice,
     "audit": Audit,
+    "adapt": Adapt,
     "export": Export,
     "recall": Recall,
 }

@@ -13,7 +13,8 @@ from typing import Any
 
 from hindsight.crossfit import Recipe
 from hindsight.crossfit import gold as judged
-from hindsight.encoder import golden
+from hindsight.encoder import adapter, golden
+from hindsight.encoder.hf import HfEncoder
 from hindsight.evaluate import users_of
 from hindsight.export import export as write_scorer
 from hindsight.io import (
@@ -47,11 +48,14 @@ from hindsight.scorer.switch import Switch
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
 from hindsight.train import answer_words, examples
+from hindsight.train.adapter import Adapt, Layers, Lesson, lessons_of, size_of
+from hindsight.train.adapter import fit as fit_layers
 from hindsight.train.learn import Encoding, HeadConfig, Learned, features_each, hold_out, label_each, learn
 from hindsight.train.loop import Fit
 from hindsight.train.processes import by_first, is_first
 from hindsight.train.sinks import JsonLines, Wandb, both
 from hindsight.types import (
+    ConfigError,
     Count,
     DataError,
     Dialogue,
@@ -125,7 +129,7 @@ def gold(suite: Suite, mined: Path, out: Path, facts: Facts) -> Path:
     return out
 
 
-def kinds_of(labelled: Sequence[Labelled]) -> dict[str, int]:
+def kinds_of(labelled: Sequence[Labelled] | Sequence[Lesson]) -> dict[str, int]:
     kinds: dict[str, int] = {}
     for one in labelled:
         kinds[one.kind] = kinds.get(one.kind, 0) + 1
@@ -179,13 +183,8 @@ def train(sources: Sequence[Source], recipe: Recipe, out: Path, run: Run, facts:
         made = _training(learned, fitting, len(streams), sources)
         if not is_first():
             continue
-        write_scorer(
-            folder / SCORER,
-            learned.head,
-            recipe.scorer,
-            golden.golden(encoder),
-            _origin(recipe, encoder, made, run.licences),
-        )  # pyright: ignore[reportArgumentType]
+        origin = _origin(recipe, encoder, made, run.licences)
+        write_scorer(folder / SCORER, learned.head, recipe.scorer, golden.golden(encoder), origin)  # pyright: ignore[reportArgumentType]
         say(f"train: {sum(learned.queries.values())} queries, {learned.held_out} held out, "
             f"ECE on held-out labels {_eces(learned.calibration)}")  # fmt: skip
         training = training or made
@@ -244,6 +243,36 @@ def words(mined: Mapping[str, Path], to: Path, licences: Sequence[str]) -> Path:
     answer_words.write(table, {"dialogues_sha256": hashes, "licences": list(licences)}, to)
     say(f"words: {sum(map(len, table.values()))} pairs of {len(table)} words and pairs of words -> {to}")
     return to
+
+
+def adapt(mined: Sequence[Path], recipe: Recipe, config: Adapt, out: Path, run: Run, facts: Facts) -> Path:
+    """Raw logs -> an adapter of the encoder's last layers, for ``encoder.adapter=``. Deterministic on a CPU for a seed."""
+    encoder = recipe.encoding.encoder.build()
+    if not isinstance(encoder, HfEncoder) or encoder.adapter:
+        raise ConfigError(["adapt: wanted encoder=hf without encoder.adapter="])
+    logs = [read_mined(folder) for folder in mined]
+    free(out)
+    taught = lessons_of(logs, recipe.miner, recipe.labeler, recipe.encoding, config, run.jobs)
+    layers = Layers(encoder, config)
+    layers.prepare([text for one in taught for text in (one.query, *one.memories)])
+    losses = [{"step": step, "train_loss": loss} for step, loss in fit_layers(layers, taught, config)]
+    write_json_lines(fresh(out) / "metrics.jsonl", losses)
+    changes = layers.changes()
+    kinds = kinds_of(taught)
+    sha256 = adapter.write_weights(out, changes)
+    training: dict[str, Any] = {
+        "settings": asdict(config), "labeler": asdict(Choice.of(recipe.labeler)), "queries": kinds, "numbers": size_of(changes),
+        "memories_sha256": [sha256_of(folder / MEMORIES) for folder in mined],
+    }  # fmt: skip
+    made = adapter.Config(adapter.FORMAT, encoder.weights, sha256, layers.numbers, config.rank, training)
+    adapter.write_config(out, made)
+    adapted = replace(encoder.config, adapter=str(out)).build()
+    adapter.write_golden(out, golden.golden(adapted))
+    facts.write(
+        out, "adapt", {f"mine {folder.name}": folder / MANIFEST for folder in mined}, queries=kinds, numbers=size_of(changes)
+    )
+    say(f"adapt: {sum(kinds.values())} queries, {size_of(changes)} numbers: {out}")
+    return out
 
 
 def export(trained: Path, to: Path) -> Path:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hindsight.encoder import adapter, golden
 from hindsight.io import sha256_of
 from hindsight.types import ConfigError, DataError, Encoded, Floats
 
@@ -41,6 +42,7 @@ class HfEncoderConfig:
 
     ``token_dimension``: 0 keeps the model's own. ``projection``: a file by bench/fit_projection.py; empty: the shipped one
     for the default model's weights, and full dimension for any other. ``prefix`` goes before each text ("query: ").
+    ``adapter``: a folder by `hindsight adapt`, whose changes are added to the model's last layers.
     """
 
     model: str = DEFAULT
@@ -49,6 +51,7 @@ class HfEncoderConfig:
     dtype: Literal["float32", "bfloat16"] = "float32"
     token_dimension: int = 128
     projection: str = ""
+    adapter: str = ""
 
     def build(self) -> HfEncoder:
         """Raises ConfigError on settings that cannot hold, DataError where the model or projection is missing or foreign."""
@@ -79,11 +82,14 @@ class HfEncoder:
         self.weights = "+".join(sha256_of(file) for file in weights)  # stands for name and revision, wherever it was found
         self.projection, projected = self._projection()
         self.token_dimension = self.projection.shape[1] if self.projection is not None else self.dimension
+        self.adapter = adapter.read(Path(config.adapter), self.weights) if config.adapter else None
+        self._golden = self.adapter.golden if self.adapter else None
         tokenizer = self.folder / "tokenizer.json"
         self.fingerprint = (
             f"hf weights={self.weights} tokenizer={sha256_of(tokenizer) if tokenizer.exists() else 'none'} "
             f"pooling={self.pooling} prefix={config.prefix!r} length={config.max_length} dtype={config.dtype} "
             f"tokens={self.token_dimension} projection={projected}"
+            + (f" adapter={self.adapter.config.sha256}" if self.adapter else "")
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -100,11 +106,19 @@ class HfEncoder:
         """The model's own, of transformers: what ``pieces`` are ids of."""
         return self._loaded[0]
 
+    @property
+    def model(self) -> Any:
+        """Of transformers, adapted if there is an adapter."""
+        return self._loaded[1]
+
     def states(self, texts: Sequence[str]) -> Iterator[tuple[str, Floats, Floats, Pieces]]:
         """Each distinct text, shortest first within some thousands, before anything is given up to save space:
 
         (text, pooled (dimension,), token rows (tokens, dimension) of unit length, pieces (tokens,)).
         """
+        if (wanted := self._golden) is not None:
+            self._golden = None  # checked once
+            golden.check(self, wanted)
         unique = sorted(set(texts))
         stream = self._stream(unique)
         if len(unique) > PROGRESS_FROM and sys.stderr.isatty():
@@ -122,17 +136,17 @@ class HfEncoder:
     def _stream(self, texts: Sequence[str]) -> Iterator[tuple[str, Floats, Floats, Pieces]]:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             part = texts[start : start + TEXTS_AT_ONCE]
-            ids, kept = self._pieces(part)
+            ids, kept = self.pieces_of(part)
             for batch in batches([_width(row) for row in ids], BATCH_TOKENS):
                 pooled, rows, pieces = self._forward([ids[i] for i in batch], [kept[i] for i in batch])
                 yield from zip((part[i] for i in batch), pooled, rows, pieces)
 
-    def _pieces(self, texts: Sequence[str]) -> tuple[list[list[int]], list[list[bool]]]:
-        """Wordpiece ids a text, and which of them are the text's own: neither special nor of the prefix."""
+    def pieces_of(self, texts: Sequence[str], longest: int = 0) -> tuple[list[list[int]], list[list[bool]]]:
+        """Wordpiece ids a text, and which of them are the text's own: neither special nor of the prefix. ``longest``: clips earlier."""
         # A lone surrogate has no UTF-8 form, which the tokeniser needs.
         whole = [(self.config.prefix + text).encode("utf-8", "replace").decode() for text in texts]
         tokenizer = self.tokenizer
-        length = min(self.config.max_length, tokenizer.model_max_length)
+        length = min(longest or self.config.max_length, self.config.max_length, tokenizer.model_max_length)
         read = tokenizer(
             whole, truncation=True, max_length=length, return_special_tokens_mask=True, return_offsets_mapping=True
         )
@@ -178,6 +192,8 @@ class HfEncoder:
         model = AutoModel.from_pretrained(str(self.folder), local_files_only=True, use_safetensors=True)
         if bars:
             logging.enable_progress_bar()
+        if self.adapter:
+            self.adapter.merge(model.float())
         return tokenizer, model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
     def _projection(self) -> tuple[Floats | None, str]:

@@ -251,14 +251,16 @@ class Moment(Field):
     def _weighed(self, best: Floats, encoded: Encoded) -> tuple[Floats, Floats]:
         if best.size == 0:
             return np.zeros(len(self.rows), np.float32), np.zeros(len(self.rows), np.float32)
-        total = len(self.past)
+        both = best @ np.stack([np.full(best.shape[1], np.float32(1 / best.shape[1])), self.token_shares(encoded)], axis=1)
+        return both[:, 0], both[:, 1]
+
+    def token_shares(self, encoded: Encoded) -> Floats:
+        """(tokens,) what each token of a text weighs by its past idf; they sum to 1."""
         frequency = np.array([self.past.pieces.get(p, 0) for p in encoded.pieces.tolist()], np.float32)
         # a piece that was never seen says nothing of rarity: weight 1, not the largest
-        weight = np.where(frequency > 0, idf(total, frequency), 1.0).astype(np.float32)
+        weight = np.where(frequency > 0, idf(len(self.past), frequency), 1.0).astype(np.float32)
         weight += 1e-3
-        shares = np.stack([np.full(len(weight), np.float32(1 / len(weight))), weight / weight.sum()], axis=1)
-        both = best @ shares
-        return both[:, 0], both[:, 1]
+        return weight / weight.sum()
 
     # -- standardised, for the features that look at neighbours, sessions and ranks -----------------------------------
 

@@ -5,10 +5,12 @@ without each of the best, and its gain joins the teacher's label:
 
     first_m = log p(later turn | context, m) - log p(later turn | context)
     last_m  = log p(later turn | context, S) - log p(later turn | context, S without m)      S: the teacher's best few, shown together
-    label_m ~ teacher_m * exp(weight * gain_m / tokens),   gain_m: the mean of first_m and last_m
+    label_m ~ teacher_m ** trust * exp(weight * gain_m),   gain_m: the mean of first_m and last_m
 
-Alone, a memory is credited for what another one says too; left out of several, it is not credited for that at all. The mean of both is
-Shapley's value for two memories, and near it for few. The gain is of the reading model: another one may know without being told.
+With weight 1 that is Bayes' rule: the teacher's label is the prior, tempered since it is too sure of itself, and the model says how
+likely the later turn is under each. Alone, a memory is credited for what another one says too; left out of several, it is not
+credited for that at all. The mean of both is Shapley's value for two memories, and near it for few. The gain is of the reading
+model: another one may know without being told.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from hindsight.lm.local import DEFAULT, Likelihood, LocalLm
 from hindsight.miner.wording import call_text, clip, said, speaker_of, worded
 from hindsight.types import ConfigError, Encoder, Floats, Labelled, Memory, Query, Turn
 
+FLOOR = 5e-7  # a teacher's gains have six digits
 WORDS = 60  # of a turn, a memory and the later turn that are read
 SIGNAL = "language model's gain"
 TEACHERS = {"gated": gated.Gated, "values": values.Values}
@@ -41,8 +44,9 @@ TEACHERS = {"gated": gated.Gated, "values": values.Values}
 
 @dataclass(frozen=True)
 class LmGain:
-    """``share`` of the queries is read again by the model, chosen by a hash of their ids (a larger share holds a smaller one); the others
-    keep the teacher's label. ``weight``: of a gain of one nat a token. ``top``: memories read; ``shown``: of those, read together.
+    """``share`` of the queries is read again by the model, chosen by a hash of their ids (a larger share holds a smaller one); the
+    others keep the teacher's label. ``weight``: of a nat of gain; ``trust``: in the teacher. ``top``: memories read; ``shown``: of
+    those, read together.
 
     ``future``: ``shuffled`` takes the later turn from elsewhere for both, ``hidden`` is the teacher's own control, which no model
     reads. ``folder``: of the cache, as the encoder's. ``least_pool``: 0 is the teacher's own.
@@ -51,7 +55,8 @@ class LmGain:
     teacher: Literal["gated", "values"] = "gated"
     future: Literal["real", "hidden", "shuffled"] = "real"
     share: float = 0.1
-    weight: float = 4.0
+    weight: float = 1.0
+    trust: float = 0.25
     top: int = 8
     shown: int = 3
     model: str = DEFAULT
@@ -101,7 +106,7 @@ class LmGain:
     def explain(
         self, known: Moment, before: Sequence[Turn], asked: Labelled, future: Turn
     ) -> tuple[Labelled | None, dict[str, Floats]]:
-        """The label, the teacher's parts, and the model's gain, nats a token, of the candidates that it read."""
+        """The label, the teacher's parts, and the model's gain, in nats, of the candidates that it read."""
         label, parts = self.taught.explain(known, before, asked, future)
         label, gain_of = self._joined(known, label, before, future)
         column = np.zeros(len(known.rows), np.float32)
@@ -139,8 +144,9 @@ class LmGain:
     def _read(
         self, one: Labelled, text_of: Mapping[str, str], before: Sequence[Turn], future: Turn
     ) -> tuple[Labelled, dict[str, float]]:
-        """(the label, memory -> gain in nats a token). The teacher's, where there is no candidate or nothing was said next."""
-        best = sorted((use for use in one.uses if use.gain > 0), key=lambda use: (-use.gain, use.memory_id))[: self.top]
+        """(the label, memory -> gain in nats). The teacher's, where there is no candidate or nothing was said next."""
+        # of equal ones, such as those rounded to 0, in the teacher's order
+        best = sorted(one.uses, key=lambda use: -use.gain)[: self.top]
         target = told(future)
         if not best or not target:
             return one, {}
@@ -148,14 +154,15 @@ class LmGain:
         lines = [line(text_of[use.memory_id]) for use in best]
         first, last, without = gains(model, context(one.query, before), lines, self.shown, f"{speaker_of(future)}:", target)
         gain = [(a + b) / 2 for a, b in zip(first, last)]
-        shares = [use.gain * math.exp(self.weight * g / without.tokens) for use, g in zip(best, gain)]
-        scale = min(sum(use.gain for use in best) / sum(shares), 1 / max(shares))  # as much in all, and none over 1
+        score = [self.trust * math.log(max(use.gain, FLOOR)) + self.weight * g for use, g in zip(best, gain)]
+        shares = [math.exp(each - max(score)) for each in score]
+        scale = min(1.0, sum(use.gain for use in best) / sum(shares))  # as much in all as the teacher gave, and none over 1
         new = {
             use.memory_id: replace(use, gain=round(share * scale, 6), evidence=_evidence(use.evidence, a, b, without))
             for use, share, a, b in zip(best, shares, first, last)
         }
         uses = tuple(new.get(use.memory_id, use) for use in one.uses)
-        return replace(one, uses=uses), {use.memory_id: g / without.tokens for use, g in zip(best, gain)}
+        return replace(one, uses=uses), {use.memory_id: g for use, g in zip(best, gain)}
 
 
 def gains(

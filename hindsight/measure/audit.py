@@ -51,9 +51,14 @@ def audit(
             skipped[row] += 1
         else:
             rows.append(row)
-    kinds = [ALL, *sorted({row.kind for row in rows})] if rows else []
-    by = {kind: _numbers([row for row in rows if kind in (ALL, row.kind)]) for kind in kinds}
+    kinds = [ALL, *sorted({kind for row in rows for kind in (row.kind, _group(row.kind))})] if rows else []
+    by = {kind: _numbers([row for row in rows if kind in (ALL, row.kind, _group(row.kind))]) for kind in kinds}
     return {"n": len(rows), "skipped": dict(sorted(skipped.items())), "notes": dict(sorted(notes.items())), "by": by}
+
+
+def _group(kind: str) -> str:
+    """Of ``call, same session`` and ``call, earlier session``: ``call``."""
+    return kind.partition(",")[0]
 
 
 def _row(one: Labelled, gold: AbstractSet[str], pool: Sequence[str], notes: Counter[str]) -> Row | str:

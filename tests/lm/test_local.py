@@ -77,6 +77,13 @@ def test_long_texts_lose_the_prefix_start_and_the_target_end(folders):
     assert cut[0].tokens == local.TARGET_TOKENS and cut == model.likelihoods("a", ["b"], "c" * 400)
 
 
+def test_a_window_that_slides_is_kept_to(tmp_path):
+    model = built(tiny(tmp_path, "gemma3", window=64))
+    for prefix in ("x" * 20, "x" * 100):
+        fast, plain = (model.likelihoods(prefix, ["abc", "abd"], "de", naive) for naive in (False, True))
+        assert totals(fast) == pytest.approx(totals(plain), abs=1e-4)
+
+
 def test_bfloat16_is_near_and_half_characters_are_read(folders):
     rough = built(folders["llama"], "bfloat16").likelihoods(PREFIX, MIDDLES, TARGET)
     assert totals(rough) == pytest.approx(totals(built(folders["llama"]).likelihoods(PREFIX, MIDDLES, TARGET)), abs=2)
@@ -88,8 +95,8 @@ def test_what_cannot_be_scored_is_refused(folders, tmp_path):
     for middles, target in ((["a"], ""), ([""], "b")):
         with pytest.raises(DataError, match="a text to be scored"):
             model.likelihoods("x", middles, target)
-    with pytest.raises(DataError, match="at most 64, its window"):
-        built(tiny(tmp_path / "narrow", "gemma3", window=64)).likelihoods("x" * 60, ["abc"], "de")
+    with pytest.raises(DataError, match="a prompt of 3003 tokens; wanted at most 2048"):
+        model.likelihoods("", ["a" * 3000], "bc")
     with pytest.raises(ConfigError, match="float16"):
         LocalLm(folders["llama"], "float16").build()  # pyright: ignore[reportArgumentType]
     with pytest.raises(DataError, match="no such file"):
@@ -111,8 +118,20 @@ def test_the_fingerprint_follows_weights_and_dtype(folders, tmp_path):
 
 
 def test_a_tree_holds_each_shared_beginning_once():
-    tree = Tree.of([[1, 2, 3], [1, 2, 4, 5], [6], [1, 2, 3]])
+    tree = Tree.of([[1, 2, 3], [1, 2, 4, 5], [6], [1, 2, 3], [1, 2]])
     assert tree.ids == [1, 2, 3, 4, 5, 6] and tree.depths == [0, 1, 2, 2, 3, 0]
-    assert tree.paths == [[0, 1, 2], [0, 1, 3, 4], [5], [0, 1, 2]]
+    assert tree.paths == [[0, 1, 2], [0, 1, 3, 4], [5], [0, 1, 2], [0, 1]]
     for path in tree.paths:
         assert np.flatnonzero(tree.sees()[path[-1]]).tolist() == path
+    assert tree.blocks() == [(0, 6)]  # nothing is shared by all
+
+
+def test_branches_stand_together_behind_what_all_share():
+    tree = Tree.of([[1, 2, 9, 3], [1, 2, 7, 8], [1, 2, 9, 4], [1, 2, 7]])
+    assert tree.ids == [1, 2, 7, 8, 9, 3, 4] and tree.blocks() == [(0, 2), (2, 4), (4, 7)]
+    sees = tree.sees()
+    for first, last in tree.blocks()[1:]:
+        others = np.r_[2:first, last:7]
+        assert sees[first:last, :2].all() and not sees[first:last][:, others].any()
+    assert Tree.of([[1, 2]]).blocks() == [(0, 2)]
+    assert Tree.of([[1, 2], [1, 2, 3]]).blocks() == [(0, 2), (2, 3)]
