@@ -66,7 +66,7 @@ def test_a_start_is_kept_where_the_hold_is_strong():
     head.standardise(np.zeros(len(head.columns), np.float32), np.full(len(head.columns), 0.5, np.float32))
     assert head.penalty().item() == 0.0
     weight = {
-        c: float(w)
+        c: w.item()
         for part, at in zip(head.parts, head.places)
         for c, w in zip([head.columns[i] for i in at], part.straight.weight[0])
     }
