@@ -154,7 +154,7 @@ def free(folder: Path) -> Path:
     known |= {"adapter.safetensors", "golden.json", "config.json"}
     known |= {QUESTIONS, "run.trec", "qrels.trec", "report.html", "wandb"}
     found = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
-    if strange := [name for name in found if name not in known and not name.startswith((".", "seed-"))]:
+    if strange := [name for name in found if name not in known and not name.startswith((".", "seed-", "ask-", "act-"))]:
         raise DataError(folder, ", ".join(strange), "a folder of this stage; give another run.name=")
     return folder
 

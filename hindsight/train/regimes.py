@@ -53,7 +53,7 @@ def learn_switch(
                     f"training queries of {regime}", "none", "logs of both kinds, or scorer=linear or mlp for one alone"
                 )
             below = folder / f"{regime}-{turn}" if folder else None
-            tell = partial(_tell, sink, f"{regime}_{turn}_")
+            tell = partial(_tell, sink, f"{regime}_{turn}_", (2 * turn + (regime == "act")) * settings.epochs)
             fit(head, own, held if held_out else [], settings, below, tell)
         facts["switch"] = fit_gate(switch, _level(seen, held_acts))
         acts, held_acts = ([responsibility(switch, one) for one, _ in some] for some in (shown, seen))
@@ -67,8 +67,10 @@ def learn_switch(
     return switch, facts
 
 
-def _tell(sink: Sink, before: str, row: dict[str, float]) -> None:
-    sink({f"{before}{name}": value for name, value in row.items()})
+def _tell(sink: Sink, part: str, before: int, row: dict[str, float]) -> None:
+    """Epochs count on from one fit to the next, so that the rows of a run are one series."""
+    told = {f"{part}{name}": value for name, value in row.items() if name != "epoch"}
+    sink({"epoch": before + row["epoch"], **told})
 
 
 def _share(queries: Weighed, shares: Sequence[float], places: Sequence[int], act: bool) -> list[tuple[Listed, float]]:
