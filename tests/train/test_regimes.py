@@ -14,7 +14,7 @@ from hindsight.train.sinks import JsonLines
 from hindsight.types import DataError
 
 
-def drawn(switch, users=16, seed=0):
+def drawn(switch, users=30, seed=0):
     """Questions whose use ask's first column tells, and tasks whose use act's first column tells; some of neither."""
     draw, found = np.random.default_rng(seed), []
     columns, asked, acted = switch.columns, switch.asked[0], switch.acted[0]
@@ -37,7 +37,7 @@ def lists():
     return drawn(Switch().build())
 
 
-CONFIG, SHORT = Switch(start="none", rounds=2), Fit(epochs=4, batch=16)
+CONFIG, SHORT = Switch(start="none", rounds=2), Fit(epochs=15, batch=16)
 
 
 def parted(lists):
@@ -69,7 +69,7 @@ def test_a_run_that_goes_on_ends_as_the_unbroken_one(lists, tmp_path):
         pass
 
     def stop(row):
-        if row["epoch"] == 6:
+        if row["epoch"] == 20:
             raise Stopped
 
     with pytest.raises(Stopped):
