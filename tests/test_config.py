@@ -8,9 +8,11 @@ from omegaconf import OmegaConf
 
 from hindsight.config import ALWAYS, PARTS, folder, settings
 from hindsight.encoder.hashing import HashingEncoder
+from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.values import Values
 from hindsight.scorer.mlp import Mlp
+from hindsight.scorer.switch import Switch
 from hindsight.suite.own import Labels
 from hindsight.types import ConfigError
 
@@ -86,6 +88,8 @@ def test_values_and_choices_in_any_order():
 def test_the_experiment_chooses_and_a_choice_by_hand_wins():
     chosen = settings("train", ["experiment=act"])
     assert (chosen["labeler"], chosen["scorer"]) == (Values(), Mlp()) and chosen.choices["scorer"] == "mlp"
+    chosen = settings("train", ["experiment=both"])
+    assert chosen["labeler"] == Both() and chosen["scorer"] == Switch()
     assert settings("eval", ["labeler=gated", "experiment=act"])["labeler"] == Gated()
     assert settings("eval", ["experiment=act", "scorer.hidden=3"])["scorer"] == Mlp(hidden=3)
 
@@ -147,7 +151,7 @@ def test_all_problems_are_told_at_once():
         ("fit=3", "fit: no such setting"),
         ("system.nams=[bm25]", "did you mean system.names"),
         ("suite=x", "known: beam, fact_recall, locomo, longmemeval, own, reuse"),
-        ("experiment=x", "known: act"),
+        ("experiment=x", "known: act, both"),
         ("labeler@other=gated", "moves a key"),
         ("+fit.more=1", "adds"),
         ("hydra.run.dir=x", "no such setting"),
