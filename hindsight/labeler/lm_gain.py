@@ -5,12 +5,11 @@ without each of the best, and its gain joins the teacher's label:
 
     first_m = log p(later turn | context, m) - log p(later turn | context)
     last_m  = log p(later turn | context, S) - log p(later turn | context, S without m)      S: the teacher's best few, shown together
-    label_m ~ teacher_m ** trust * exp(weight * gain_m),   gain_m: the mean of first_m and last_m
+    label_m ~ teacher_m * exp(weight * gain_m),   gain_m: the mean of first_m and last_m
 
-With weight 1 that is Bayes' rule: the teacher's label is the prior, tempered since it is too sure of itself, and the model says how
-likely the later turn is under each. Alone, a memory is credited for what another one says too; left out of several, it is not
-credited for that at all. The mean of both is Shapley's value for two memories, and near it for few. The gain is of the reading
-model: another one may know without being told.
+With weight 1 that is Bayes' rule: the teacher's label is the prior, and the model says how likely the later turn is under each.
+Alone, a memory is credited for what another one says too; left out of several, it is not credited for that at all. The mean of both
+is Shapley's value for two memories, and near it for few. The gain is of the reading model: another one may know without being told.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ TEACHERS = {"gated": gated.Gated, "values": values.Values}
 @dataclass(frozen=True)
 class LmGain:
     """``share`` of the queries is read again by the model, chosen by a hash of their ids (a larger share holds a smaller one); the
-    others keep the teacher's label. ``weight``: of a nat of gain; ``trust``: in the teacher. ``top``: memories read; ``shown``: of
-    those, read together.
+    others keep the teacher's label. ``weight``: of a nat of gain. ``top``: memories read; ``shown``: of those, read together.
 
     ``future``: ``shuffled`` takes the later turn from elsewhere for both, ``hidden`` is the teacher's own control, which no model
     reads. ``folder``: of the cache, as the encoder's. ``least_pool``: 0 is the teacher's own.
@@ -56,7 +54,6 @@ class LmGain:
     future: Literal["real", "hidden", "shuffled"] = "real"
     share: float = 0.1
     weight: float = 1.0
-    trust: float = 0.25
     top: int = 8
     shown: int = 3
     model: str = DEFAULT
@@ -154,7 +151,7 @@ class LmGain:
         lines = [line(text_of[use.memory_id]) for use in best]
         first, last, without = gains(model, context(one.query, before), lines, self.shown, f"{speaker_of(future)}:", target)
         gain = [(a + b) / 2 for a, b in zip(first, last)]
-        score = [self.trust * math.log(max(use.gain, FLOOR)) + self.weight * g for use, g in zip(best, gain)]
+        score = [math.log(max(use.gain, FLOOR)) + self.weight * g for use, g in zip(best, gain)]
         shares = [math.exp(each - max(score)) for each in score]
         scale = min(1.0, sum(use.gain for use in best) / sum(shares))  # as much in all as the teacher gave, and none over 1
         new = {

@@ -76,7 +76,7 @@ def test_each_prompt_is_asked_once(reader):
 
 def test_a_memory_that_helps_rises_and_one_that_does_not_falls(reader):
     taught, _ = labelled(ALL.taught, stream())
-    found, names = labelled(replace(ALL, trust=1.0), stream())
+    found, names = labelled(ALL, stream())
     assert [one.query for one in found] == [one.query for one in taught]
     seven = [(one, two) for one, two in zip(taught, found) if one.query.asked_at == 7 and one.kind == "HP"]
     assert seven
@@ -90,7 +90,7 @@ def test_a_memory_that_helps_rises_and_one_that_does_not_falls(reader):
 
 
 def test_without_weight_the_gains_stay(reader):
-    still, taught = (labelled(labeler, stream())[0] for labeler in (replace(ALL, weight=0.0, trust=1.0), ALL.taught))
+    still, taught = (labelled(labeler, stream())[0] for labeler in (replace(ALL, weight=0.0), ALL.taught))
     for one, two in zip(still, taught):
         assert [use.gain for use in one.uses] == pytest.approx([use.gain for use in two.uses], abs=5e-6)
 
