@@ -68,7 +68,7 @@ def test_every_option_composes_to_its_dataclass_and_builds(group, name):
 @pytest.mark.parametrize("root", ["train", "eval"])
 def test_what_is_always_there_has_the_defaults_of_its_dataclass(root):
     chosen = settings(root, [])
-    there = {"run", "cache", "fit"} | ({"evaluation", "system", "audit"} if root == "eval" else {"export", "recall"})
+    there = {"run", "cache", "fit"} | ({"evaluation", "system", "audit"} if root == "eval" else {"adapt", "export", "recall"})
     assert set(chosen.parts) == there | set(PARTS) - ({"suite"} if root == "train" else set())
     assert all(chosen[name] == ALWAYS[name]() for name in there)
     assert {"logs", "scorer"} <= set(chosen.paths) and not any(chosen.paths.values())
