@@ -155,11 +155,12 @@ def train(sources: Sequence[Source], recipe: Recipe, out: Path, run: Run, facts:
     labelled: list[list[Labelled]] = []
     held: frozenset[str] = frozenset()
     for source in sources:
+        known = read_mined(source.mined)
         check_labels(source.mined, source.labels)
         by_user_id: dict[str, list[Labelled]] = {}
         for one in examples.read(source.labels / EXAMPLES):
             by_user_id.setdefault(one.query.user_id, []).append(one)
-        own = [stream for stream in read_mined(source.mined) if stream.user_id in by_user_id]
+        own = [stream for stream in known if stream.user_id in by_user_id]
         streams += own
         labelled += [by_user_id[stream.user_id] for stream in own]
         corpora.append([one for stream in own for one in by_user_id[stream.user_id]])

@@ -71,7 +71,7 @@ CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "c
         (json.dumps(CHAT), "logs=native", "it looks like OpenAI chat: use logs=openai"),
         (json.dumps(LINE), "logs=openai", "it looks like the native format: use logs=native"),
         (json.dumps(LINE), "logs=locomo", "wanted a JSON list"),
-        (json.dumps(LINE), "logs=opnai", "logs=opnai: no such logs; known: beam, hub, locomo"),
+        (json.dumps(LINE), "logs=opnai", "logs=opnai: no such logs; known: beam, crosswoz, "),
         (json.dumps(LINE), "logs.pth=x", "logs.pth: no such setting; did you mean logs.path"),
         (json.dumps(LINE), "fit.sed=1", "did you mean fit.seed"),
     ],

@@ -130,7 +130,7 @@ def test_a_missing_folder_and_missing_files(folder, tmp_path):
         (lambda f: (f / "config.json").write_bytes(b"\xff\xfe{"), "whole JSON"),
         (lambda f: changed(f, "config.json", "format", to=99), "format 99"),
         (lambda f: changed(f, "config.json", "scorer", "kind", to="forest"), "one of linear, mlp"),
-        (lambda f: changed(f, "config.json", "scorer", "kind", to="mlp"), "Missing key"),
+        (lambda f: changed(f, "config.json", "scorer", "kind", to="mlp"), "those of mlp"),
         (lambda f: changed(f, "config.json", "scorer", "options", "depth", to=3), "those of linear"),
         (lambda f: changed(f, "config.json", "columns", 2, to="charisma"), "unknown features charisma"),
         (lambda f: changed(f, "config.json", "columns", 2, to="bm25"), "distinct features"),

@@ -41,7 +41,7 @@ class Both:
 
     @property
     def asks(self) -> Gated:
-        return Gated(future=self.future, asking="fitting", seed=self.seed, most=self.most)
+        return Gated(future=self.future, seed=self.seed, most=self.most)
 
     @property
     def acts(self) -> Values:

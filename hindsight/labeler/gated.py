@@ -43,7 +43,7 @@ class Gated:
     """
 
     future: Literal["real", "hidden", "shuffled"] = "real"
-    asking: Literal["fitting", "random"] = "random"
+    asking: Literal["fitting", "random"] = "fitting"
     drop: float = 0.4
     weights: tuple[float, float, float, float] = (2.0, 1.0, 0.5, 1.0)
     top: int = 8

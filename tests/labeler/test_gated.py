@@ -8,8 +8,8 @@ import pytest
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.features.goal import unit
 from hindsight.features.replay import moment, replay
+from hindsight.labeler.asking import fitting_question
 from hindsight.labeler.gated import KINDS, Gated
-from hindsight.labeler.pseudo import statement_question
 from hindsight.miner.turns import Turns
 from hindsight.text import terms
 from hindsight.types import Labelled, Query, Turn
@@ -68,7 +68,7 @@ def test_the_four_kinds_and_when_they_are_asked():
     assert (sources(turns, rq), rq.uses[0].gain) == ([9], 1.0)
     statements = {one.query.text: one for one in found if one.kind == "HP"}
     rng = random.Random(f"0:{ASKED}:{SAID[ASKED]}")
-    assert statements[statement_question(SAID[ASKED], "Bo", "Ana", rng)].query.asked_at == ASKED
+    assert statements[fitting_question(SAID[ASKED], "Bo", "Ana", rng)].query.asked_at == ASKED
     # each statement is asked for twice: at once, and at the end, where its own turn is the answer
     at_the_end = {one.query.text: sources(turns, one) for one in found if one.kind == "PQ"}
     for text, one in statements.items():

@@ -158,7 +158,7 @@ def test_ids_of_numbers_and_of_formats_that_show_none(tmp_path):
 
 def test_the_documented_example(tmp_path):
     text = (Path(__file__).parents[2] / "data" / "FORMAT.md").read_text("utf-8")
-    native, _, query = re.findall(r"```json\n(.*?)```", text, re.S)
+    native, _, query, *_ = re.findall(r"```json\n(.*?)```", text, re.S)
     (qrels,) = re.findall(r"```\n(q1 .*?)```", text, re.S)
     later = line("ana", "trip-9")
     later["turns"][0]["time"] = "2026-04-01"
