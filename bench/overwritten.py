@@ -2,12 +2,12 @@
 value somebody changed:
 
     python bench/overwritten.py                                             the formula cues, with and without the features
-    python bench/overwritten.py --split test --scorers runs/train/a runs/train/b
+    python bench/overwritten.py --split test --scorers runs/train/a/scorer runs/train/b/scorer
 
 The generator knows which turn first carried each value that was put aside (gold.jsonl names only the ones in force); it is run anew
 to be asked. One JSON line a regime and system: ``old above new``, the share of such queries in which an old carrier outranks every
 carrier in force, nDCG@10 of these, and of all queries of the regime; each with a 95 % interval by user, and the difference to the
-first system.
+formula as it is, of a scorer to the first scorer.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ def measured(
         for scorer in scorers.values():
             score = logits(scorer.contributions(features[:, [columns.index(name) for name in scorer.columns]]))
             worse = float(score[old].max() > score[gain > 0].max()) if old.any() else np.nan
-            line += [worse, _ndcg(score, gain)]
+            line += [worse, _ndcg(score.astype(np.float32), gain)]
         found.append(line)
         users.append(case.query.user_id)
     return np.array(found), users
 
 
-def report(regime: str, split: str, table: np.ndarray, users: list[str], names: Sequence[str]) -> None:
+def report(regime: str, split: str, table: np.ndarray, users: list[str], names: Sequence[str], first: int) -> None:
     changed = ~np.isnan(table[:, 0])
     for what, rows, offset in (
         ("old above new", changed, 0),
@@ -115,12 +115,13 @@ def report(regime: str, split: str, table: np.ndarray, users: list[str], names: 
         some = table[rows][:, offset::2]
         draws = resampled_means(some, [user for user, kept in zip(users, rows) if kept])
         for place, name in enumerate(names):
-            away = draws[:, place] - draws[:, 0]
-            line = {"regime": regime, "split": split, "what": what, "n": int(rows.sum()), "system": name}
+            base = first if place >= first else 0
+            away = draws[:, place] - draws[:, base]
+            line: dict[str, object] = {"regime": regime, "split": split, "what": what, "n": int(rows.sum()), "system": name}
             line |= {"mean": round(float(some[:, place].mean()), 4), "interval": _interval(draws[:, place])}
-            if place:
+            if place != base:
                 line |= {
-                    "difference": round(float(some[:, place].mean() - some[:, 0].mean()), 4),
+                    "difference": round(float(some[:, place].mean() - some[:, base].mean()), 4),
                     "between": _interval(away),
                 }
             print(to_json(line), flush=True)
@@ -134,19 +135,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--split", default="train", choices=["train", "test", "all"])
     parser.add_argument(
-        "--weights", type=float, nargs="+", default=[2.0], help="of both features in the formula, each taken off"
+        "--weights", type=float, nargs="+", default=[4.0], help="of both features in the formula, each taken off"
     )
-    parser.add_argument("--scorers", type=Path, nargs="*", default=[], help="exported scorers")
+    parser.add_argument("--scorers", type=Path, nargs="*", default=[], help="folders RUN/scorer")
     asked = parser.parse_args()
     scorers: dict[str, Scorer] = {"cues": CUES}
     for weight in asked.weights:
-        taken = dict.fromkeys(OVERWRITES, -weight)
-        scorers[f"cues - {weight:g} (superseded + retracted)"] = Formula({**CUES.weights, **taken})
-    scorers |= {folder.name: load(folder).scorer for folder in asked.scorers}
+        weights = dict(CUES.weights) | dict.fromkeys(OVERWRITES, -weight)
+        scorers[f"cues - {weight:g} (superseded + retracted)"] = Formula(weights)
+    first = len(scorers)
+    scorers |= {folder.parent.name: load(folder).scorer for folder in asked.scorers}
     aside = put_aside()
     for regime in ("ask", "act"):
         table, users = measured(regime, asked.split, aside, scorers)
-        report(regime, asked.split, table, users, list(scorers))
+        report(regime, asked.split, table, users, list(scorers), first)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def same_thing(past: Timeline, row: int) -> tuple[Ints, Floats]:
     mass = shared[rows]
     cosine = past.pooled.view[rows] @ past.pooled.view[row]
     fit = 1 - HALF / (HALF + mass) * (1 - np.clip((cosine - NEAR) / (1 - NEAR), 0, 1))
-    kinds = past.cue.view[np.ix_(rows, _KINDS)] @ past.cue.view[row, _KINDS] > 0
+    kinds = past.cue.view[rows][:, _KINDS] @ past.cue.view[row, _KINDS] > 0
     kinds |= (past.entity_count.view[rows] > 0) & (past.entity_count.view[row] > 0)
     fit = np.where(kinds, fit, OTHER_KIND * fit)
     fit = np.clip((fit - FLOOR) / (1 - FLOOR), 0, 1)
