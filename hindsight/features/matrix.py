@@ -52,7 +52,7 @@ CUED = (*ASK, "bm25_wide", "cosine_long", *asked.NAMES)
 # the last utterance, so a transcript and a lone question come out alike; with what calibration needs to say "nothing".
 FREE = ("bm25", "bm25_window", "bm25_wide", "cosine", "cosine_window", "maxsim", "maxsim_idf", "speaker", "answer_words")
 HAND = ("cosine_long", "first_person", "answer_type", "date_span", "answers_question")  # word lists and forms by people
-TRAVEL = (*(f"{name}{LAST}" for name in (*FREE, *HAND, *outcome.OVERWRITES)), *need.NAMES)
+TRAVEL = (*(f"{name}{LAST}" for name in (*FREE, *HAND)), *need.NAMES)
 SETS = {
     "free": (*(f"{name}{LAST}" for name in FREE), *need.NAMES),
     "travel": TRAVEL,
