@@ -11,6 +11,7 @@ from hindsight.encoder.hashing import HashingEncoder
 from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.values import Values
+from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
 from hindsight.scorer.switch import Switch
 from hindsight.suite.own import Labels
@@ -92,6 +93,10 @@ def test_the_experiment_chooses_and_a_choice_by_hand_wins():
     assert chosen["labeler"] == Both() and chosen["scorer"] == Switch()
     assert settings("eval", ["labeler=gated", "experiment=act"])["labeler"] == Gated()
     assert settings("eval", ["experiment=act", "scorer.hidden=3"])["scorer"] == Mlp(hidden=3)
+    left = settings("train", ["scorer=linear", "scorer.features=act", "scorer.without=[outcome feedback,age_log]"])["scorer"]
+    assert left == Linear("act", without=("outcome feedback", "age_log")) and not {"called", "age_log"} & set(left.columns)
+    with pytest.raises(ConfigError, match="without='outcome'"):
+        settings("train", ["scorer.without=[outcome]"])
 
 
 def test_short_names():

@@ -47,7 +47,7 @@ def folder(tmp_path):
     return tmp_path / "scorer"
 
 
-@pytest.mark.parametrize("scorer", [Linear(), Mlp(), Mlp("ask", 3, 0)], ids=str)
+@pytest.mark.parametrize("scorer", [Linear(), Mlp(), Mlp("ask", 3, 0), Linear("act", without=("need", "called"))], ids=str)
 def test_what_was_exported_scores_the_same_after_loading(tmp_path, scorer):
     head = written(tmp_path / "scorer", scorer)
     found = hindsight.load(str(tmp_path / "scorer"))

@@ -88,6 +88,23 @@ CUES: dict[str, re.Pattern[str]] = {
         _I,
     ),
     "because": re.compile(r"\b(because|since|so that|due to|in order to|reason|inspired|motivated)\b|因为|为了|所以", _I),
+    "changes": re.compile(
+        r"\b(now|instead|actually|correction|rather|from (now|here) on|these days|nowadays|as of|after all|no (longer|more)"
+        r"|not? .{0,30}(any ?more|but)|used to|(has|have|had|'s|'ve|is|are|was|got|i|we) (just )?(changed|moved|moving|shifted|switched"
+        r"|switching|replaced|swapped|sold|expired)"
+        r"|(change|move|switch|swap|make|update) (it|that|this|my|the|us|them|over)|mistake|i meant|wrong|mixed up|in future"
+        r"|gave up|given up|new (one|number|address|plan|day|date|time))\b|\b(isn't|aren't|wasn't|not) .{0,60}[,;] (it's|but|it is)\b"
+        r"|改|换|挪到|现在|不再|不是|更正|说错|记混|搞错|弄错|其实|原来|今后|以后都|从今|打这",
+        _I,
+    ),
+    "retracts": re.compile(
+        r"\b(cancel\w*|forget (it|that|this|what|about|the|my|everything)|never ?mind|scrap|disregard|ignore"
+        r"|(call|called|is|it's|that's|all) off"
+        r"|don't (need|want|bother|book|buy|order|use)|no more|no longer (need|want)|changed? my mind|drop (it|that|the)"
+        r"|gave up|given up|take (it|that) back|not (going|coming|doing|taking|buying).{0,30}(any ?more|after all)|withdr[ae]w\w*|undo)\b"
+        r"|取消|不用了|算了|作废|撤回|放弃|不要了|当我没说|别(再|订|买|管|提|去|做|发|用|叫)|不(去|买|订|做|学)了",
+        _I,
+    ),
     "likes": re.compile(r"\b(love|like|enjoy|prefer|favou?rite|adore|fan of|hate)[sd]?\b|喜欢|最爱|讨厌", _I),
 }
 NAMES = tuple(CUES)

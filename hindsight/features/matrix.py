@@ -63,11 +63,18 @@ SETS = {
 }
 
 
-def columns_of(name: str) -> tuple[str, ...]:
-    """A named set of features. Raises ConfigError for an unknown name."""
+def columns_of(name: str, without: Sequence[str] = ()) -> tuple[str, ...]:
+    """A named set of features, ``without`` some columns or whole groups of it. Raises ConfigError for an unknown name."""
     if name not in SETS:
         raise ConfigError([f"features={name!r}; known: {', '.join(SETS)}"])
-    return SETS[name]
+    if unknown := [out for out in without if out not in GROUPS and out not in GROUP_OF]:
+        raise ConfigError(
+            [f"without={out!r}: no feature and no group; the groups are: {', '.join(GROUPS)}" for out in unknown]
+        )
+    left = tuple(c for c in SETS[name] if not {c, c.removesuffix(LAST), GROUP_OF[c]} & set(without))
+    if not left:
+        raise ConfigError([f"features={name!r} without {', '.join(without)}: nothing is left"])
+    return left
 
 
 def check(columns: Sequence[str]) -> None:

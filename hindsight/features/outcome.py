@@ -10,6 +10,7 @@ from hindsight.features.moment import Moment
 from hindsight.types import Floats
 
 GROUP = "outcome feedback"
+OVERWRITES = ("superseded", "retracted")  # see overwrite.py
 
 
 def _calls_since(m: Moment) -> Floats:
@@ -25,6 +26,8 @@ COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     "mentioned_by_assistant": lambda m: np.log1p(m.past.mentioned_by_assistant.view[m.take]),
     "called": lambda m: np.log1p(m.past.called.view[m.take]),
     "calls_since": _calls_since,
+    "superseded": lambda m: m.past.superseded.view[m.take],
+    "retracted": lambda m: m.past.retracted.view[m.take],
     "failed": lambda m: m.past.failed.view[m.take],
 }
 NAMES = tuple(COLUMNS)

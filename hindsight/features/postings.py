@@ -82,6 +82,15 @@ class Postings:
         """Lucene's, never negative: ln(1 + (N - n + .5) / (n + .5)) over the rows so far."""
         return float(idf(len(self), np.array(self.frequency(term))))
 
+    def shared(self, row: int, most: int) -> Floats:
+        """(rows,) idf mass of the terms that each shares with this one, of terms that at most ``most`` rows hold."""
+        found = np.zeros(len(self), np.float32)
+        numbers = self._flat.view[self._start.view[row] : self._start.view[row + 1]]
+        frequency = self._frequency.view[numbers]
+        for number, weight in zip(numbers[frequency <= most].tolist(), idf(len(self), frequency[frequency <= most])):
+            found[np.array(self._rows[number], np.int32)] += np.float32(weight)
+        return found
+
     def idf_mass(self, rows: Ints) -> Floats:
         """(rows,) sum of the idf of each row's distinct terms."""
         if len(rows) == 0:

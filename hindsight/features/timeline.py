@@ -15,7 +15,7 @@ from datetime import date
 import numpy as np
 import numpy.typing as npt
 
-from hindsight.features import answer_words, cues
+from hindsight.features import answer_words, cues, overwrite
 from hindsight.features.postings import Column, Postings, segments
 from hindsight.text import length, normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
@@ -52,6 +52,10 @@ class Timeline:
         self.mentioned_last = Column(dtype=np.int64)
         self.called = Column()  # later tool calls with a value that the row holds
         self.failed = Column()  # 1 where the outcome is failure
+        self.superseded, self.retracted = (
+            Column(),
+            Column(),
+        )  # 0..1: a later turn of the same person overwrites it, takes it back
         self.call_time = Column(dtype=np.int64)  # positions of tool calls so far
         self.row_of: dict[str, int] = {}  # by memory_id
         self.sessions: dict[str, int] = {}
@@ -110,7 +114,15 @@ class Timeline:
         self.words.append(length(said))
         self.request.append(row if not same or self._asks_anew(row) else self.request.view[-1])
         self._add_vectors(row, pooled, tokens)
-        for column in (self.accepted, self.refused, self.mentioned, self.mentioned_by_assistant, self.called):
+        for column in (
+            self.accepted,
+            self.refused,
+            self.mentioned,
+            self.mentioned_by_assistant,
+            self.called,
+            self.superseded,
+            self.retracted,
+        ):
             column.append(0.0)
         self.mentioned_last.append(memory.sources[-1])
         if same and memory.role == "user" and self.memories[row - 1].role != "user":
@@ -118,6 +130,7 @@ class Timeline:
             self.refused.view[row - 1] = flags[cues.COLUMN["refuses"]]
         self._note_entities(row, cues.entities(said), memory)
         self.plain.append(normalise(said))
+        overwrite.note(self, row)
 
     def _asks_anew(self, row: int) -> bool:
         """A user's request of some length that answers no question and confirms nothing: another goal within the session."""

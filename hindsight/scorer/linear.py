@@ -16,15 +16,16 @@ STARTS: Mapping[str, Mapping[str, float] | None] = {"none": None, "prior": PRIOR
 @dataclass(frozen=True)
 class Linear:
     """``features``: a set of features/matrix.py. ``start``: the formula whose weights training starts from, ``none`` for zero;
-    ``hold``: how strongly it stays near them (0: not at all)."""
+    ``hold``: how strongly it stays near them (0: not at all). ``without``: columns or whole groups that are left out."""
 
     features: str = "ask"
     start: str = "none"
     hold: float = 0.1
+    without: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return matrix.columns_of(self.features)
+        return matrix.columns_of(self.features, self.without)
 
     def build(self) -> Head:
         return self.over(self.columns)

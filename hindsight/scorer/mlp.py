@@ -15,15 +15,17 @@ from hindsight.types import ConfigError
 
 @dataclass(frozen=True)
 class Mlp:
-    """``hidden``: units of each group's network; ``interaction``: units of the one over all columns, 0 for none."""
+    """``hidden``: units of each group's network; ``interaction``: units of the one over all columns, 0 for none. ``without``: columns
+    or whole groups that are left out."""
 
     features: str = "act"
     hidden: int = 32
     interaction: int = 0
+    without: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return matrix.columns_of(self.features)
+        return matrix.columns_of(self.features, self.without)
 
     def build(self) -> Head:
         return self.over(self.columns)

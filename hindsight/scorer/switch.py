@@ -27,7 +27,7 @@ class Switch:
     """``ask``, ``act``: each head's features (see features/matrix.py). ``start``, ``hold``: of the ask head, see linear.py.
 
     ``rounds``: how often the heads are fitted, each time to the queries that they explained better than the other one did (the
-    first time, to those of their labeler).
+    first time, to those of their labeler). ``without``: columns or whole groups that both heads leave out; the gate keeps its own.
     """
 
     ask: str = "travel"
@@ -36,11 +36,12 @@ class Switch:
     start: str = "cues"
     hold: float = 0.1
     rounds: int = 2
+    without: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of both heads and the gate."""
-        named = (*matrix.columns_of(self.ask), *matrix.columns_of(self.act))
+        named = (*matrix.columns_of(self.ask, self.without), *matrix.columns_of(self.act, self.without))
         return tuple(dict.fromkeys((*(name for name in named if name not in need.NAMES), *need.NAMES)))
 
     def build(self) -> TwoHeads:

@@ -116,3 +116,16 @@ def test_every_column_has_a_group_and_sets_are_checked():
     with pytest.raises(ConfigError) as raised:
         matrix.check(("bm25", "a", "b"))
     assert len(raised.value.problems) == 2
+
+
+def test_a_set_without_some_columns_and_groups():
+    whole = matrix.columns_of("travel")
+    assert matrix.columns_of("travel", ("speaker", "need")) == tuple(
+        name for name in whole if name != "speaker@last" and matrix.GROUP_OF[name] != "need"
+    )
+    assert not {"called", "accepted"} & set(matrix.columns_of("act", ("outcome feedback",)))
+    with pytest.raises(ConfigError) as raised:
+        matrix.columns_of("act", ("outcome", "called", "hair"))
+    assert len(raised.value.problems) == 2 and "outcome feedback" in raised.value.problems[0]
+    with pytest.raises(ConfigError, match="nothing is left"):
+        matrix.columns_of("act", matrix.GROUPS)

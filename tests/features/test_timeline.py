@@ -60,7 +60,18 @@ def test_growing_is_observing_at_once():
     whole.observe(stream, memories)
     for turn, memory in zip(stream, memories):
         grown.observe([turn], [memory])
-    for name in ("length", "pooled", "dot_next", "dot_second", "accepted", "mentioned", "called", "place", "tokens"):
+    for name in (
+        "length",
+        "pooled",
+        "dot_next",
+        "dot_second",
+        "accepted",
+        "mentioned",
+        "called",
+        "superseded",
+        "place",
+        "tokens",
+    ):
         assert np.array_equal(getattr(whole, name).view, getattr(grown, name).view), name
     tokens = ENCODER.encode(["red piano in Lisbon"])[0].tokens
     for rows in (np.array([0, 3, 4, 59]), np.arange(60), np.arange(5, 9)):
@@ -97,3 +108,51 @@ def test_sessions_and_places():
     past.observe(stream, Turns().mine(stream, "u", ""))
     assert past.session.view.tolist() == [0, 0, 1, 1, 1, 0] and past.session_now == "a"
     assert past.place.view.tolist() == [0, 1, 0, 1, 2, 0]
+
+
+def told(*said: str) -> Timeline:
+    """The last lines are said after much else by both."""
+    small_talk = [
+        ("user" if i % 2 else "assistant", f"chat {word} about {word} things") for i, word in enumerate("abcdefghijkl")
+    ]
+    return past_of(*(("user", text) for text in said[:-1]), *small_talk, ("user", said[-1]))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("My server listens on 4201 because of the firewall", "The server listens on 18080 now instead of 4201"),
+        ("机器是小米13，重启过了", "小米13坏了，我换成联想小新15了"),
+        ("We commute by the Altrincham tram", "No longer the Altrincham tram, we moved to Wythenshawe"),
+    ],
+)
+def test_a_later_value_of_the_same_thing_supersedes_the_earlier_one(said):
+    past = told("I like green tea", *said)
+    assert past.superseded.view[1] > 0.2
+    assert past.superseded.view[0] == 0 and past.superseded.view[-1] == 0  # another thing, and the newest itself
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Book the Ritz in Lisbon for my aunt", "Never mind the Ritz in Lisbon, forget about it"),
+        ("帮我订周五去苏州的高铁", "周五去苏州的高铁不用了，取消吧"),
+    ],
+)
+def test_a_later_turn_takes_back_what_was_said(said):
+    past = told("I like green tea", *said)
+    assert past.retracted.view[1] > 0.2 and past.retracted.view[0] == 0
+
+
+def test_evidence_grows_and_other_people_supersede_nothing():
+    once = told("My server listens on 4201 because of the firewall", "The server listens on 18080 now instead of 4201")
+    twice = told(
+        "My server listens on 4201 because of the firewall",
+        "The server listens on 18080 now, no longer 4201",
+        "My server has moved, it no longer listens on 4201",
+    )
+    assert 0 < once.superseded.view[0] < twice.superseded.view[0] <= 1
+    other = past_of(("user", "My server listens on 4201"), ("assistant", "The server listens on 18080 now instead of 4201"))
+    assert not other.superseded.view.any()
+    again = told("My server listens on 4201 because of the firewall", "As I said, the server listens on 4201")
+    assert not again.superseded.view.any() and not again.retracted.view.any()  # no word of change

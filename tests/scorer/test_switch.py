@@ -75,3 +75,9 @@ def test_a_start_is_kept_where_the_hold_is_strong():
     with torch.no_grad():
         head.parts[0].straight.weight += 1.0
     assert head.penalty().item() > 0.0
+
+
+def test_both_heads_leave_columns_out():
+    made = Switch(without=("outcome feedback", "speaker")).build()
+    assert "outcome feedback" not in made.groups and not {"speaker@last", "called"} & set(made.columns)
+    assert set(need.NAMES) <= set(Switch(without=("need",)).build().columns)  # the gate keeps its own
