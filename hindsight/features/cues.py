@@ -116,11 +116,8 @@ _PROPER = re.compile(r"(?<![.!?]\s)(?<!^)\b(?!I\b|I'm\b|I'd\b|I'll\b|I've\b)(?:[
 _DIGITS = re.compile(r"\d+:\d+|\d(?:st|nd|rd|th)|\d{2,}(?:st|nd|rd|th)?")
 _LATIN_IN_HAN = re.compile(r"(?<=[\u4e00-\u9fff])[A-Za-z][A-Za-z0-9]+|[《「“]([^》」”]{2,20})[》」”]")
 _FIRST = re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|mine|myself)\b|我", _I)
-_TOLD = "said|told|suggested|recommended|mentioned|advised|proposed|explained|gave|wrote|listed"
-_TELL = "say|tell|suggest|recommend|mention|advise|propose|explain|give|write|list"
 _SECOND = re.compile(
-    rf"\b(you (had |have |just )?({_TOLD})|(did|do|would) you ({_TELL})|remind me|your)\b|你说过|你推荐|你告诉|你建议|你提到",
-    _I,
+    r"\b(you said|you told|remind me|you suggested|you recommended|you mentioned|your)\b|你说过|你推荐|你告诉", _I
 )
 
 

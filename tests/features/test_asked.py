@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hindsight.encoder.hashing import HashingEncoder
-from hindsight.features import cues, matrix
+from hindsight.features import matrix
 from hindsight.features.asked import spans
 from hindsight.features.moment import Moment, zscore
 from hindsight.features.timeline import Timeline, day_of
@@ -155,18 +155,3 @@ def test_later_turns_change_nothing():
     assert np.abs(early).sum() > 0
     poisoned = [*stream[:30], *(replace(t, text="I POISON museum?") for t in stream[30:])]
     assert np.array_equal(early, matrix.compute(Moment(past_of(poisoned[:30]), asked, rows), names))
-
-
-@pytest.mark.parametrize(
-    ("question", "who"),
-    [
-        ("What did you tell me about the boiler?", "assistant"),
-        ("What was it you said about sesame?", "assistant"),
-        ("Which hotel did you suggest?", "assistant"),
-        ("What did I tell you about the boiler?", "user"),
-        ("Where did I park?", "user"),
-        ("Where is the van?", None),
-    ],
-)
-def test_whose_words_are_asked_for(question, who):
-    assert cues.asked_about(question, ["user", "assistant"]) == who
