@@ -6,15 +6,13 @@ words that both have, by cosine, and by the kind of value that both tell. The on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from hindsight.features import cues
+from hindsight.features.postings import Column, Postings
 from hindsight.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from hindsight.features.timeline import Timeline
 
 BACK = 2048  # newest rows that are compared by cosine; rare words reach further
 RARE = 0.1  # share of rows beyond which a word links nothing
@@ -26,7 +24,19 @@ OTHER_KIND = 0.6  # where the two tell no value of one kind
 _KINDS = [cues.COLUMN[name] for name in ("digit", "date", "clock", "money")]
 
 
-def note(past: Timeline, row: int) -> None:
+class Rows(Protocol):
+    """What is read of a timeline, which itself calls ``note``."""
+
+    cue: Column
+    speaker: Column
+    pooled: Column
+    entity_count: Column
+    superseded: Column
+    retracted: Column
+    postings: Postings
+
+
+def note(past: Rows, row: int) -> None:
     """The newest row's turn changes or takes back what earlier rows said."""
     flags = past.cue.view[row]
     marks = [(past.superseded, flags[cues.COLUMN["changes"]]), (past.retracted, flags[cues.COLUMN["retracts"]])]
@@ -38,7 +48,7 @@ def note(past: Timeline, row: int) -> None:
             column.view[rows] = 1 - (1 - column.view[rows]) * (1 - evidence)
 
 
-def same_thing(past: Timeline, row: int) -> tuple[Ints, Floats]:
+def same_thing(past: Rows, row: int) -> tuple[Ints, Floats]:
     """(earlier rows of the same person, 0..1 how likely each speaks of what the row speaks of); those without a chance are left out."""
     shared = past.postings.shared(row, max(3, int(RARE * row)))
     shared[max(0, row - BACK) : row] += 1e-9  # looked at, whatever they share
