@@ -150,11 +150,14 @@ def _answers_question(m: Moment) -> Floats:
 def _answer_words(m: Moment) -> Floats:
     """Words that answers to such questions have, in this log's own rarity: learned, where the others are by hand."""
     wanted = answer_words.wanted(m.plain_query)
-    found = np.zeros(m.width, np.float32)
-    weights = answer_words.weigh([m.past.forms.frequency(form) for form in wanted], len(m.past))
-    for (form, weight), rarity in zip(wanted.items(), weights):
-        place = m.places(m.past.forms.get(form)[0].astype(np.int64))
-        found[place[place >= 0]] += np.float32(weight) * rarity
+    held = [m.past.forms.get(form)[0] for form in wanted]
+    if not held or not len(m.rows):
+        return np.zeros(len(m.rows), np.float32)
+    sizes = [len(rows) for rows in held]
+    weight = np.array(list(wanted.values()), np.float32) * answer_words.weigh(sizes, len(m.past))
+    place = m.places(np.concatenate(held).astype(np.int64))
+    inside = place >= 0
+    found = np.bincount(place[inside], np.repeat(weight, sizes)[inside], m.width).astype(np.float32)
     return zscore(found[m.own])
 
 
