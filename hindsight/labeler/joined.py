@@ -17,7 +17,7 @@ from hindsight.features.moment import Moment
 from hindsight.features.replay import moment, replay
 from hindsight.labeler import gated, judge, lm_gain, overlap, values
 from hindsight.labeler.agree import FALSE, HIT, Rates, Votes, fit
-from hindsight.labeler.moments import moments
+from hindsight.labeler.teacher import Teacher, futures, teacher
 from hindsight.types import ConfigError, Encoder, Floats, Labelled, Memory, Turn, Use
 
 Name = Literal["values", "gated", "overlap", "lm_gain", "judge"]
@@ -71,9 +71,8 @@ class Joined:
         return self
 
     @property
-    def first(self) -> gated.Gated | values.Values:
-        own = (gated.Gated if self.labelers[0] == "gated" else values.Values)(future=self.future, seed=self.seed)
-        return replace(own, least_pool=self.least_pool) if self.least_pool else own
+    def first(self) -> Teacher:
+        return teacher(self.labelers[0], self.future, self.seed, self.least_pool)
 
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
         """One user's stream. The signals' rates are those of this stream, for each kind of query apart. A query without a memory that was
@@ -81,7 +80,7 @@ class Joined:
         if self.future == "hidden" or not memories:
             return self.first.label(turns, memories, encoder)
         asked = self.asked(turns, memories[0].user_id)
-        futures, at = self._futures(turns), {turn.position: turn for turn in turns}
+        later, at = futures(self.first, turns), {turn.position: turn for turn in turns}
         encoder.encode([line for _, one in asked for line in one.query.text.split("\n")])
         seen: list[tuple[Labelled, list[str], dict[str, Votes]]] = []
         for place, past in replay(turns, memories, encoder, [one.query.asked_at for _, one in asked]):
@@ -89,7 +88,7 @@ class Joined:
             known = moment(past, one.query)
             if len(known.rows) >= self.first.least_pool:
                 before = [at[p] for p in one.query.context if p in at]
-                own, parts = self._parts(known, before, one, futures[position])
+                own, parts = self._parts(known, before, one, later[position])
                 ids = [past.memories[row].memory_id for row in known.rows.tolist()]
                 seen.append((own, ids, {name: ballot(name, part) for name, part in parts.items()}))
         names = sorted({name for _, _, votes in seen for name in votes})
@@ -155,15 +154,6 @@ class Joined:
     @property
     def _taught(self) -> Literal["gated", "values"]:
         return "gated" if self.labelers[0] == "gated" else "values"
-
-    def _futures(self, turns: Sequence[Turn]) -> dict[int, Turn]:
-        """Position of each query's future -> the turn that is read as it."""
-        first = self.first
-        if isinstance(first, gated.Gated):
-            return gated._futures(turns, self.future, self.seed)
-        places = [place for place, _ in moments(turns, "", first.context)]
-        taken = values._futures([turns[place] for place in places], self.future, self.seed)
-        return {turns[place].position: turn for place, turn in zip(places, taken)}
 
     def _said(self, own: Labelled, ids: Sequence[str], table: Votes, names: Sequence[str], rates: Rates) -> Labelled | None:
         """None where no memory was surely used."""

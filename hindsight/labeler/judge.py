@@ -25,8 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hindsight.encoder.cache import default_folder
 from hindsight.features.moment import Moment
 from hindsight.io import write_text
-from hindsight.labeler import gated, values
-from hindsight.labeler.moments import moments
+from hindsight.labeler.teacher import Teacher, chosen, futures, teacher
 from hindsight.lm.endpoint import Client, Endpoint
 from hindsight.miner.wording import call_text, clip, said, worded
 from hindsight.types import ConfigError, Encoder, Floats, Labelled, Memory, Query, Turn
@@ -34,7 +33,6 @@ from hindsight.types import ConfigError, Encoder, Floats, Labelled, Memory, Quer
 WORDS = 120  # of a turn and of a memory that are shown
 VERSION = 1  # of the prompt: another one is another label
 SIGNAL = "judge"
-TEACHERS = {"gated": gated.Gated, "values": values.Values}
 SYSTEM = """You audit a memory system. You get one JSON object:
 "conversation": the latest turns; "later_turn": what was really said or called next; "memories": numbered notes of earlier turns.
 For each memory say how far the later turn used what it holds, from 0 to 1. Used means: without this memory the later turn could not \
@@ -93,30 +91,29 @@ class Judge:
         return self
 
     @property
-    def taught(self) -> gated.Gated | values.Values:
+    def taught(self) -> Teacher:
         """The teacher, under the same future."""
-        own = TEACHERS[self.teacher](future=self.future, seed=self.seed)
-        return replace(own, least_pool=self.least_pool) if self.least_pool else own
+        return teacher(self.teacher, self.future, self.seed, self.least_pool)
 
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
         """The teacher's queries; of those chosen, the best candidates' gains are the judge's. One whose candidates were all unused falls
         out. A query that is asked when the log has ended (of self-supervision) keeps its own label."""
         labelled = self.taught.label(turns, memories, encoder)
-        futures, text_of = self._futures(turns), {memory.memory_id: memory.text for memory in memories}
+        later, text_of = futures(self.taught, turns), {memory.memory_id: memory.text for memory in memories}
         turn_at = {turn.position: turn for turn in turns}
 
-        chosen = {
-            one.query.query_id for one in labelled if one.query.asked_at in futures and self._chosen(one.query.query_id)
+        judging = {
+            one.query.query_id for one in labelled if one.query.asked_at in later and self._chosen(one.query.query_id)
         }
-        if chosen:
+        if judging:
             self._client()  # before several threads want one
 
         def judged(one: Labelled) -> Labelled:
             query = one.query
-            if query.query_id not in chosen:
+            if query.query_id not in judging:
                 return one
             before = [turn_at[position] for position in query.context if position in turn_at]
-            return self._judged(one, text_of, before, futures[query.asked_at])[0]
+            return self._judged(one, text_of, before, later[query.asked_at])[0]
 
         with ThreadPoolExecutor(self.at_once) as pool:
             return [one for one in pool.map(judged, labelled) if any(use.gain > 0 for use in one.uses)]
@@ -153,18 +150,7 @@ class Judge:
         return self._judged(one, text_of, before, future)
 
     def _chosen(self, query_id: str) -> bool:
-        return int(sha256(f"judge {self.seed} {query_id}".encode()).hexdigest()[:8], 16) < self.share * 16**8
-
-    def _futures(self, turns: Sequence[Turn]) -> dict[int, Turn]:
-        """Position at which something is asked -> the turn that is shown as what came next: the teacher's own."""
-        if self.future == "hidden":
-            return {}
-        taught = self.taught
-        if isinstance(taught, gated.Gated):
-            return gated._futures(turns, self.future, self.seed)
-        places = [place for place, _ in moments(turns, "", taught.context)]
-        taken = values._futures([turns[place] for place in places], self.future, self.seed)
-        return {turns[place].position: turn for place, turn in zip(places, taken)}
+        return chosen(f"judge {self.seed}", query_id, self.share)
 
     def _client(self) -> Client:
         return opened(Endpoint(self.url, self.model, self.key, self.timeout, self.tries, seed=self.seed))

@@ -19,7 +19,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -28,8 +27,7 @@ from tqdm import tqdm
 
 from hindsight.encoder.cache import default_folder
 from hindsight.features.moment import Moment
-from hindsight.labeler import gated, values
-from hindsight.labeler.moments import moments
+from hindsight.labeler.teacher import Teacher, chosen, futures, teacher
 from hindsight.lm.cache import CachedLm
 from hindsight.lm.local import DEFAULT, Likelihood, LocalLm
 from hindsight.miner.wording import call_text, clip, said, speaker_of, worded
@@ -38,7 +36,6 @@ from hindsight.types import ConfigError, Encoder, Floats, Labelled, Memory, Quer
 FLOOR = 5e-7  # a teacher's gains have six digits
 WORDS = 60  # of a turn, a memory and the later turn that are read
 SIGNAL = "language model's gain"
-TEACHERS = {"gated": gated.Gated, "values": values.Values}
 
 
 @dataclass(frozen=True)
@@ -75,22 +72,21 @@ class LmGain:
         return self
 
     @property
-    def taught(self) -> gated.Gated | values.Values:
+    def taught(self) -> Teacher:
         """The teacher, under the same future."""
-        own = TEACHERS[self.teacher](future=self.future, seed=self.seed)
-        return replace(own, least_pool=self.least_pool) if self.least_pool else own
+        return teacher(self.teacher, self.future, self.seed, self.least_pool)
 
     def label(self, turns: Sequence[Turn], memories: Sequence[Memory], encoder: Encoder) -> list[Labelled]:
         """The teacher's queries; of those chosen, the best candidates' gains are new. A query that is asked when the log has ended (of
         self-supervision) keeps its own: its answer is a memory itself."""
         labelled = self.taught.label(turns, memories, encoder)
-        futures, text_of = self._futures(turns), {memory.memory_id: memory.text for memory in memories}
+        later, text_of = futures(self.taught, turns), {memory.memory_id: memory.text for memory in memories}
         turn_at = {turn.position: turn for turn in turns}
-        chosen = [n for n, one in enumerate(labelled) if one.query.asked_at in futures and self._chosen(one.query.query_id)]
-        for n in tqdm(chosen, "lm_gain", disable=not sys.stderr.isatty(), leave=False):
+        reading = [n for n, one in enumerate(labelled) if one.query.asked_at in later and self._chosen(one.query.query_id)]
+        for n in tqdm(reading, "lm_gain", disable=not sys.stderr.isatty(), leave=False):
             query = labelled[n].query
             before = [turn_at[position] for position in query.context if position in turn_at]
-            labelled[n], _ = self._read(labelled[n], text_of, before, futures[query.asked_at])
+            labelled[n], _ = self._read(labelled[n], text_of, before, later[query.asked_at])
         return labelled
 
     def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
@@ -125,18 +121,7 @@ class LmGain:
         return self._read(one, text_of, before, future)
 
     def _chosen(self, query_id: str) -> bool:
-        return int(sha256(f"lm_gain {self.seed} {query_id}".encode()).hexdigest()[:8], 16) < self.share * 16**8
-
-    def _futures(self, turns: Sequence[Turn]) -> dict[int, Turn]:
-        """Position at which something is asked -> the turn that is read as what came next: the teacher's own."""
-        teacher = self.taught
-        if self.future == "hidden":
-            return {}
-        if isinstance(teacher, gated.Gated):
-            return gated._futures(turns, self.future, self.seed)
-        places = [place for place, _ in moments(turns, "", teacher.context)]
-        taken = values._futures([turns[place] for place in places], self.future, self.seed)
-        return {turns[place].position: turn for place, turn in zip(places, taken)}
+        return chosen(f"lm_gain {self.seed}", query_id, self.share)
 
     def _read(
         self, one: Labelled, text_of: Mapping[str, str], before: Sequence[Turn], future: Turn
