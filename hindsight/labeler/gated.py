@@ -4,6 +4,10 @@ Training queries from raw turns: HQ = the questions of turn t-1, HP = a statemen
 turn t, candidates end at t-4. Self-supervised: PQ = HP's query asked at the end of the log, where turn t itself is the
 answer; RQ = HQ's query asked at the end, with turn t-1 taken out of the past and turn t as the answer.
 
+In a log with an assistant, people ask about what *they* told, and a reply is no evidence of use: it echoes what it was told, advises at
+length, and resembles other replies. There only people's turns are asked about, there is no RQ, and a query whose likeliest memory is a
+reply is left out (LOG.md: labels that credit replies turn the speaker cue round).
+
 The teacher (SCIENCE): 2 z(BM25 of words that are in the future and not in the query) + 1.5 z(BM25 window, query)
 + 1.5 z(MaxSim-idf, query) + z(cosine to the future) + z(MaxSim-idf, future); softmax, top 8.
 """
@@ -35,8 +39,10 @@ ASKING = {"fitting": (fitting_questions, fitting_question), "random": (questions
 
 @dataclass(frozen=True)
 class Gated:
-    """``future``: ``real``; ``hidden`` sets the teacher's future terms to zero and ``shuffled`` takes them from another turn
-    (the two controls). ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ.
+    """``future``: ``real``; ``hidden`` sets the teacher's future terms to zero and ``shuffled`` takes them from another turn of
+    the same role (the two controls). PQ and RQ have their answer from the future too: hidden, the teacher is asked what their words
+    say; shuffled, it is the other turn. ``drop``: share of HQ and HP whose best novelty is lowest. ``weights``: of HQ, HP, PQ, RQ
+    between people; ``assisted``: of HQ, HP, PQ in a log with an assistant, where questions are mostly requests.
     ``asking``: ``fitting`` words questions as people do (asking.py), ``random`` puts any wh-word in front (pseudo.py).
 
     ``most``: queries of each kind from one user, chosen by a hash.
@@ -46,6 +52,7 @@ class Gated:
     asking: Literal["fitting", "random"] = "fitting"
     drop: float = 0.4
     weights: tuple[float, float, float, float] = (2.0, 1.0, 0.5, 1.0)
+    assisted: tuple[float, float, float] = (0.5, 1.0, 2.0)
     top: int = 8
     listed: int = 16
     gap: int = 3
@@ -66,12 +73,14 @@ class Gated:
         found: list[Labelled] = []
         for place, past in replay(turns, memories, encoder, [one.query.asked_at for one, _ in asked]):
             labelled, t = asked[place]
-            if labelled.kind in ("PQ", "RQ"):
-                if len(past) >= self.least_pool and t in answer_of:
-                    use = Use(labelled.query.query_id, answer_of[t].memory_id, 1.0, "the turn itself")
+            if labelled.kind in ("PQ", "RQ") and self.future != "hidden":
+                source = futures[t].position  # t itself, or another turn where futures are shuffled
+                if len(past) >= self.least_pool and source in answer_of:
+                    use = Use(labelled.query.query_id, answer_of[source].memory_id, 1.0, "the turn itself")
                     found.append(replace(labelled, uses=(use,)))
             elif (known := moment(past, labelled.query)) and len(known.rows) >= self.least_pool:
-                found.append(self._taught(known, labelled, futures[t]))
+                taught, _ = self.explain(known, (), labelled, futures[t])
+                found += [taught] if taught else []
         return found
 
     def teach(self, known: Moment, before: Sequence[Turn], future: Turn) -> Labelled | None:
@@ -86,9 +95,12 @@ class Gated:
     def explain(
         self, known: Moment, before: Sequence[Turn], asked: Labelled, future: Turn
     ) -> tuple[Labelled | None, dict[str, Floats]]:
-        """The label, and what each part of the teacher says of each candidate. ``known`` must hold one."""
+        """The label, and what each part of the teacher says of each candidate. ``known`` must hold one. No label where the
+        likeliest memory is an assistant's reply."""
         parts = self._parts(known, asked, future)
-        return self._credited(known, asked, parts), parts
+        label = self._credited(known, asked, parts)
+        best = known.past.memories[known.past.row_of[label.uses[0].memory_id]]
+        return (None if best.role == "assistant" else label), parts
 
     def _taught(self, known: Moment, labelled: Labelled, future: Turn) -> Labelled:
         return self._credited(known, labelled, self._parts(known, labelled, future))
@@ -124,7 +136,8 @@ class Gated:
     def balance(self, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Over all training users: the least novel HQ and HP fall out, each kind gets its weight divided by its count."""
         kept: list[Labelled] = []
-        for kind, weight in zip(KINDS, self.weights):
+        assisted = not any(one.kind == "RQ" for one in labelled)  # only logs between people have it
+        for kind, weight in zip(KINDS, self.assisted if assisted else self.weights):
             rows = [one for one in labelled if one.kind == kind]
             if kind in ("HQ", "HP") and rows and self.future != "hidden":
                 least = np.quantile([one.quality for one in rows], self.drop)
@@ -149,15 +162,20 @@ def _queries(turns: Sequence[Turn], user_id: str, how: Gated) -> Iterator[tuple[
     it asks nothing and tells nothing."""
     end = turns[-1].position + 1 if turns else 0
     of_questions, of_statement = ASKING[how.asking]
+    assisted = any(turn.role == "assistant" for turn in turns)
     for place, turn in enumerate(turns):
         if turn.role == "system":
             continue
         me, text = speaker_of(turn), said(turn.text)
         before = turns[place - 1] if place and turns[place - 1].session == turn.session else None
         context = tuple(t.position for t in turns[max(0, place - how.gap) : place])
-        if before and before.role != "system" and (asked := of_questions(said(before.text), speaker_of(before), me)):
+        asker = before if before and before.role not in ("system", "assistant") else None
+        if asker and (asked := of_questions(said(asker.text), speaker_of(asker), me)):
             yield _one("HQ", user_id, turn, asked, turn.position, context), turn.position
-            yield _one("RQ", user_id, turn, asked, end, (), (before.position,)), turn.position
+            if not assisted:
+                yield _one("RQ", user_id, turn, asked, end, (), (asker.position,)), turn.position
+        if turn.role == "assistant":
+            continue
         other = speaker_of(before) if before else next((speaker_of(t) for t in turns if t.speaker != turn.speaker), me)
         rng = random.Random(f"{how.seed}:{turn.position}:{text}")
         if asked := of_statement(text, me, other, rng):
@@ -182,8 +200,10 @@ def _one(
 
 
 def _futures(turns: Sequence[Turn], future: str, seed: int) -> dict[int, Turn]:
-    positions = [turn.position for turn in turns]
-    chosen = list(turns)
+    found = {turn.position: turn for turn in turns}
     if future == "shuffled":
-        random.Random(f"futures:{seed}").shuffle(chosen)
-    return dict(zip(positions, chosen))
+        rng = random.Random(f"futures:{seed}")
+        for role in sorted({turn.role for turn in turns}):
+            own = [turn for turn in turns if turn.role == role]
+            found |= {turn.position: other for turn, other in zip(own, rng.sample(own, len(own)))}
+    return found

@@ -93,7 +93,7 @@ def test_where_the_future_uses_nothing_the_verdict_says_so(tmp_path):
 
 def test_a_label_made_of_its_own_future_is_no_use_either(tmp_path):
     """HP's query is a piece of its own future: what both share must not count."""
-    found = audited(tmp_path, Gated(least_pool=8), noise(users=5, sessions=3, turns=10))
+    found = audited(tmp_path, Gated(least_pool=8), noise(users=8, sessions=3, turns=10))
     assert found["n"] > 60 and found["apart"]["low"] < 0.55 and found["apart"]["high"] > 0.45
     query = found["signals"]["query, BM25 window"]
     assert query["apart"] is None and query["stays"]["mean"] == 1  # reads no future

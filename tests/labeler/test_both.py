@@ -30,7 +30,7 @@ def labelled(stream):
 
 def test_every_kind_is_there_and_ids_are_apart(labelled):
     kinds = {one.kind for one in labelled}
-    assert {"HQ", "PQ", "RQ", "call", "call alone", *NOTHING} <= kinds
+    assert {"HQ", "HP", "PQ", "call", "call alone", *NOTHING} <= kinds
     assert "HQ in place" not in kinds  # there is an assistant: values has these moments
     assert len({one.query.query_id for one in labelled}) == len(labelled)
     assert all(use.query_id == one.query.query_id for one in labelled for use in one.uses)

@@ -33,8 +33,7 @@ ASKED = 9  # the answer's position
 KAYAK = "Perhaps a paddle, Marek sells those, for the blue kayak."
 
 
-def stream(texts=SAID, session=lambda i: "s", speakers=("Ana", "Bo")):
-    roles = ("user", "assistant")
+def stream(texts=SAID, session=lambda i: "s", speakers=("Ana", "Bo"), roles=("user", "user")):
     return [Turn(i, session(i), speakers[i % 2], roles[i % 2], text) for i, text in enumerate(texts)]
 
 
@@ -170,8 +169,34 @@ def test_shuffled_takes_the_future_from_elsewhere():
     taught = [by_kind(rows, "HQ", "HP") for rows in (real, other, hidden)]
     assert sum(a.uses != b.uses for a, b in zip(taught[0], taught[1])) > len(taught[0]) / 2
     assert sum(a.uses != b.uses for a, b in zip(taught[1], taught[2])) > len(taught[0]) / 2
-    # what answers itself needs no future
-    assert by_kind(real, "PQ", "RQ") == by_kind(other, "PQ", "RQ") == by_kind(hidden, "PQ", "RQ")
+    # which turn a statement or a question was made of is of the future too
+    apart = [by_kind(rows, "PQ", "RQ") for rows in (real, other, hidden)]
+    assert sum(a.uses != b.uses for a, b in zip(apart[0], apart[1])) > len(apart[0]) / 2
+    assert all(len(one.uses) == 1 for one in apart[0]) and all(len(one.uses) > 1 for one in apart[2])
+
+
+def test_with_an_assistant_only_people_are_asked_about_and_no_reply_is_credited():
+    turns = stream(SAID * 3, roles=("user", "assistant"))
+    memory = {m.memory_id: m for m in Turns().mine(turns, "u", "")}
+    found = label(turns)
+    assert {one.kind for one in found} == {"HQ", "HP", "PQ"}
+    assert all(turns[one.query.asked_at].role == "user" for one in by_kind(found, "HP"))  # a statement of theirs
+    assert all(turns[one.query.asked_at - 1].role == "user" for one in by_kind(found, "HQ"))  # a question of theirs
+    assert all(memory[max(one.uses, key=lambda use: use.gain).memory_id].role == "user" for one in found)
+    # between people the same turns give more: replies of the other one too
+    assert len(found) < len(label(stream(SAID * 3)))
+    # and statements made of what a person told weigh most
+    weight = {kind: sum(one.weight for one in by_kind(PLAIN.balance(found), kind)) for kind in ("HQ", "HP", "PQ")}
+    assert weight["HQ"] < weight["HP"] < weight["PQ"]
+    assert weight["PQ"] / weight["HQ"] == pytest.approx(4)
+
+
+def test_shuffled_futures_are_of_the_same_role():
+    turns = stream(SAID * 3, roles=("user", "assistant"))
+    found = label(turns, replace(PLAIN, future="shuffled"))
+    assert by_kind(found, "PQ")
+    for one in by_kind(found, "PQ"):
+        assert all(turns[place].role == "user" for place in sources(turns, one))
 
 
 def test_a_question_in_another_session_or_by_the_system_is_not_answered():

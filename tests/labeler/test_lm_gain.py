@@ -74,9 +74,14 @@ def test_each_prompt_is_asked_once(reader):
     assert len(reader.asked) == len(set(reader.asked)) == 1 + 8 + 1 + 3
 
 
+def two_people():
+    """The same turns between two people: each of them is asked about."""
+    return [replace(turn, role="user") for turn in stream()]
+
+
 def test_a_memory_that_helps_rises_and_one_that_does_not_falls(reader):
-    taught, _ = labelled(ALL.taught, stream())
-    found, names = labelled(ALL, stream())
+    taught, _ = labelled(ALL.taught, two_people())
+    found, names = labelled(ALL, two_people())
     assert [one.query for one in found] == [one.query for one in taught]
     seven = [(one, two) for one, two in zip(taught, found) if one.query.asked_at == 7 and one.kind == "HP"]
     assert seven
@@ -86,7 +91,7 @@ def test_a_memory_that_helps_rises_and_one_that_does_not_falls(reader):
         assert sum(new.values()) == pytest.approx(sum(old.values()), abs=1e-5)
         assert "nats alone" in {names[u.memory_id]: u.evidence for u in after.uses}[0]
         assert (after.kind, after.quality, after.hidden) == (before.kind, before.quality, before.hidden)
-    assert by_query(labelled(replace(ALL, weight=0.0), stream())[0]).keys() == by_query(taught).keys()
+    assert by_query(labelled(replace(ALL, weight=0.0), two_people())[0]).keys() == by_query(taught).keys()
 
 
 def test_without_weight_the_gains_stay(reader):
