@@ -18,7 +18,8 @@ from hindsight.scorer.switch import TwoHeads
 from hindsight.train.batches import Listed
 from hindsight.types import DataError
 
-RIDGE = 3e-3  # of standardised columns: held-out queries are few
+RIDGE = 0.1  # of scaled columns: held-out queries are few
+RARE = 0.4  # the least deviation that a column is divided by: a cue that one query in thirty shows must not decide alone
 
 
 def fit_gate(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[str, object]:
@@ -34,7 +35,7 @@ def fit_gate(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[
     weight = np.array([w for _, w in queries])
     weight /= weight.sum()
     ahead = np.array([_loss(switch, one, "ask") - _loss(switch, one, "act") for one, _ in queries])  # above 0: act is better
-    mean, deviation = needs.mean(axis=0), needs.std(axis=0) + 1e-2
+    mean, deviation = needs.mean(axis=0), np.maximum(needs.std(axis=0), RARE)
     z = (needs - mean) / deviation
 
     def loss(at: Doubles) -> tuple[float, Doubles]:
