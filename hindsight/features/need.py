@@ -2,7 +2,8 @@
 
 The same for all candidates, so a ranking never hangs on them: they are for the switch and for calibration. They are of the last
 utterance, of the turns before it, and of how well the past matches it, in absolute figures. None tells a query's template (a
-transcript or one line, a session that is going on or a new one): a switch that reads those has read the format, not the need.
+transcript or one line, a session that is going on or a new one): a switch that reads those has read the format, not the need. Nor
+is a request before the utterance among them: in a chat with an assistant one always was (LOG.md).
 """
 
 from __future__ import annotations
@@ -62,12 +63,6 @@ def _known_terms(m: Moment) -> float:
     return sum(m.past.postings.frequency(term) > 0 for term in asked) / max(1, len(asked))
 
 
-def _question_to(m: Moment) -> float:
-    """A request in the form of a question: "can you find another?" asks for nothing that was said."""
-    text = m.last.query.text
-    return float(bool(cues.CUES["has_question"].search(text) and cues.CUES["asks_to"].search(text)))
-
-
 def _tool_used(m: Moment) -> float:
     """1 where a tool was called a moment ago, fading: a task is in progress."""
     calls = m.past.call_time.view
@@ -85,11 +80,9 @@ def _before(m: Moment, name: str) -> float:
 
 COLUMNS: dict[str, Callable[[Moment], Floats]] = {
     **{f"says_{name}": _said(name) for name in _SAYS},
-    "says_question_to": lambda m: _same(m, _question_to(m)),
     "tool_used": lambda m: _same(m, _tool_used(m)),
     "before_asks": lambda m: _same(m, _before(m, "has_question")),
     "before_offers": lambda m: _same(m, _before(m, "offers")),
-    "before_requests": lambda m: _same(m, _before(m, "requests")),
     "asks_known": lambda m: _same(m, _known_terms(m)),
     "best_cosine": lambda m: _same(m, _top(m.last.cosine_query, 1)),
     "ahead_cosine": lambda m: _same(m, _ahead(m.last.cosine_query)),
