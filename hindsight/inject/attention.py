@@ -60,7 +60,9 @@ def biased(
     """
     injection = injection or Injection()
     if len(spans) != len(scores):
-        raise DataError("spans", f"{len(spans)} rows, and {len(scores)} of scores", "rows [[(start, end), ...], ...] as the batch has")
+        raise DataError(
+            "spans", f"{len(spans)} rows, and {len(scores)} of scores", "rows [[(start, end), ...], ...] as the batch has"
+        )
     rows = []
     for number, (row, given) in enumerate(zip(spans, scores)):
         check(row, len(given), f"spans of row {number}")
@@ -101,5 +103,7 @@ def _refuse(model: Any, context: Context, configs: Sequence[Any]) -> None:
         raise ConfigError(["path=head is on this model: no other bias inside of it"])
     if context.logits.requires_grad and stock.checkpoints(model):
         if stock.checkpoints(model) == "reentrant":
-            raise ConfigError(["gradient checkpointing is reentrant, which loses the scores' gradients: use_reentrant=False"])
+            raise ConfigError(
+                ["gradient checkpointing is reentrant, which loses the scores' gradients: use_reentrant=False"]
+            )
         context.logits.register_hook(context.still_open)

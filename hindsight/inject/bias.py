@@ -6,6 +6,7 @@ half the utility has half the pull. The floor keeps a wrong score from muting a 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -132,6 +133,6 @@ def check(spans: Spans, scores: int, place: str) -> None:
         if not 0 <= start < end:
             raise DataError(place, (start, end), "spans [start, end) of one token or more, from 0")
     ordered = sorted(spans)
-    for (start, end), following in zip(ordered, ordered[1:]):
+    for (start, end), following in itertools.pairwise(ordered):
         if following[0] < end:
             raise DataError(place, f"{(start, end)} and {tuple(following)}", "spans that do not overlap")

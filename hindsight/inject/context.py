@@ -49,7 +49,7 @@ class Context:
         logits = torch.stack([torch.cat([row, row.new_zeros(most + 1 - len(row))]) for row in rows])
         device, shares = rows[0].device, injection.formula == "share"
         chosen = frozenset(range(layers) if injection.layers is None else injection.layers)
-        nothing = not logits.requires_grad and not logits.any() or shares and injection.strength == 0
+        nothing = (not logits.requires_grad and not logits.any()) or (shares and injection.strength == 0)
         idle = nothing or not chosen
         shape = tuple(tuple((int(a), int(b)) for a, b in row) for row in spans)
         return cls(shape, owner.to(device), logits, after.to(device), injection, layers, chosen, idle)
@@ -61,14 +61,18 @@ class Context:
     def clashes(self, outer: Context) -> None:
         """Raises DataError where a token would be biased twice, or rows differ; ConfigError on a second ``share``."""
         if len(outer.spans) != len(self.spans):
-            raise DataError("spans", f"{len(self.spans)} rows inside of {len(outer.spans)}", "the rows of the bias around it")
+            raise DataError(
+                "spans", f"{len(self.spans)} rows inside of {len(outer.spans)}", "the rows of the bias around it"
+            )
         if outer.shares or self.shares:
             raise ConfigError(["formula=share decides about all of attention: it can't nest"])
         for ours, theirs in zip(self.spans, outer.spans):
             for a, b in ours:
                 for c, d in theirs:
                     if a < d and c < b:
-                        raise DataError("spans", f"{(a, b)} inside of a bias on {(c, d)}", "nested spans that do not overlap")
+                        raise DataError(
+                            "spans", f"{(a, b)} inside of a bias on {(c, d)}", "nested spans that do not overlap"
+                        )
 
     def owners(self, batch: int, keys: Tensor) -> Tensor:
         """(batch, keys): of each key, whose index in the row ``keys`` says, its memory. Rows repeat for beams."""
@@ -111,7 +115,9 @@ class Context:
 
     def still_open(self, gradient: Tensor) -> None:
         if not self.open:
-            raise ConfigError(["backward through gradient checkpointing outside of the bias: call it inside, attention is computed anew"])
+            raise ConfigError(
+                ["backward through gradient checkpointing outside of the bias: call it inside, attention is computed anew"]
+            )
 
     def judge(self) -> None:
         """Raises if the bias had no chance to act."""

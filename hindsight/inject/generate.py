@@ -42,7 +42,9 @@ def generate_with_memories(
     the model's positions; otherwise as ``assemble`` and ``biased``.
     """
     if lacking := [hit.memory_id for hit in hits if hit.utility is None]:
-        raise DataError("hits", f"no utility of {', '.join(lacking)}", "a utility from 0 to 1: hits of a system that has a scorer")
+        raise DataError(
+            "hits", f"no utility of {', '.join(lacking)}", "a utility from 0 to 1: hits of a system that has a scorer"
+        )
     if unknown := [hit.memory_id for hit in hits if hit.memory_id not in memories]:
         raise DataError("memories", f"none with the id {', '.join(unknown)}", "the memory of every hit")
     lines = [line(number, memories[hit.memory_id]) for number, hit in enumerate(hits, 1)]

@@ -26,7 +26,9 @@ def attention_mass(model: Any, batch: Batch, queries: int = 1) -> list[Floats]:
     for row, spans in enumerate(batch.spans):
         for memory, (start, end) in enumerate(spans):
             member[row, start:end, memory] = 1
-    ends = batch.input_ids.shape[1] - batch.attention_mask.flip(1).argmax(1)  # (rows,) past the last token that is no padding
+    ends = batch.input_ids.shape[1] - batch.attention_mask.flip(1).argmax(
+        1
+    )  # (rows,) past the last token that is no padding
     last = ends[:, None] - torch.arange(1, queries + 1, device=ends.device)
     rows = torch.arange(len(last), device=last.device)[:, None]
     found = []

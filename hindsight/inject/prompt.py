@@ -73,7 +73,9 @@ def assemble(tokenizer: Any, messages: Sequence[Message], lines: Sequence[str], 
     before, *behind = rendered.split(HERE)
     if len(behind) != bool(shown):
         raise DataError("chat template", rendered.replace(HERE, "<memories>"), "what the system says, once")
-    ids = ([] if _template(tokenizer) or tokenizer.bos_token_id is None else [tokenizer.bos_token_id]) + _ids(tokenizer, before)
+    ids = ([] if _template(tokenizer) or tokenizer.bos_token_id is None else [tokenizer.bos_token_id]) + _ids(
+        tokenizer, before
+    )
     spans = []
     if shown:
         ids += heading
@@ -121,7 +123,9 @@ def _rendered(tokenizer: Any, messages: Sequence[Message], remembers: bool) -> s
             if number:
                 raise DataError("chat template", error, "roles that it takes") from error
             continue
-        if number or not head or (HERE in text if remembers else system.strip() in text):  # a template may drop what it doesn't know
+        if (
+            number or not head or (HERE in text if remembers else system.strip() in text)
+        ):  # a template may drop what it doesn't know
             return text
     raise AssertionError("the second chat returns or raises")
 

@@ -17,7 +17,9 @@ from hindsight.types import ConfigError
 
 Acting = tuple[bool, ...]  # of each context, whether it acts on a layer
 ITSELF = object()  # the mask that a plan hangs on: held by the plan, the two would keep each other alive
-WATCHING: dict[int, list[Callable[[int, Tensor], None]]] = {}  # of a config's id: who is told (layer, eager attention weights)
+WATCHING: dict[
+    int, list[Callable[[int, Tensor], None]]
+] = {}  # of a config's id: who is told (layer, eager attention weights)
 
 
 @dataclass(eq=False)
@@ -163,6 +165,8 @@ def _hung(plan: Plan, mask: Any) -> Any:
 def _plan(mask: Any, keys: int, contexts: tuple[Context, ...]) -> Plan:
     plan = contexts[0].plain.get(keys) if mask is None else getattr(mask, "hindsight_plan", None)
     if plan is None or plan.contexts != contexts:
-        wanted = "a mask of (batch, tokens) or none, a model on one device, and backward inside the context that forward was in"
+        wanted = (
+            "a mask of (batch, tokens) or none, a model on one device, and backward inside the context that forward was in"
+        )
         raise ConfigError([f"the bias can't tell where this mask's keys stand: wanted {wanted}"])
     return plan

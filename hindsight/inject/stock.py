@@ -37,11 +37,15 @@ def configs_of(model: Any) -> list[Any]:
     for module in model.modules():
         if type(config := getattr(module, "config", None)) is type(own):
             found[id(config)] = config
-            attends = attends or hasattr(module, "layer_idx") and _homes(module, "ALL_ATTENTION_FUNCTIONS") != []
+            attends = attends or (hasattr(module, "layer_idx") and _homes(module, "ALL_ATTENTION_FUNCTIONS") != [])
     if not attends:
-        raise ConfigError([f"{name}: its attention does not go through transformers' AttentionInterface, so it takes no bias"])
+        raise ConfigError(
+            [f"{name}: its attention does not go through transformers' AttentionInterface, so it takes no bias"]
+        )
     if base_of(own) not in BACKENDS:
-        raise ConfigError([f"{name}: attention is {base_of(own)}; wanted {', '.join(BACKENDS)} (model.set_attn_implementation)"])
+        raise ConfigError(
+            [f"{name}: attention is {base_of(own)}; wanted {', '.join(BACKENDS)} (model.set_attn_implementation)"]
+        )
     return list(found.values())
 
 

@@ -65,7 +65,11 @@ def tune(
     if start.formula != "log" or start.strength <= 0 or start.floor >= 1:
         raise ConfigError([f"{start}: wanted formula=log, a strength above 0 and a floor below 1 to start from"])
     if not examples or not held_out or not all(one.later for one in (*examples, *held_out)):
-        raise DataError("examples", f"{len(examples)}, and {len(held_out)} held out", "some of both, with a later turn of one token or more")
+        raise DataError(
+            "examples",
+            f"{len(examples)}, and {len(held_out)} held out",
+            "some of both, with a later turn of one token or more",
+        )
     known = torch.tensor([math.log(start.strength), math.log(start.floor / (1 - start.floor))], device=model.device)
     known.requires_grad_()
     adam = torch.optim.Adam([known], lr=rate)
@@ -84,7 +88,7 @@ def tune(
                 with torch.no_grad():
                     known[0].clamp_(max=math.log(STRONGEST))
                     known[1].clamp_(min=math.log(LOWEST / (1 - LOWEST)))
-            strength, floor = (float(value) for value in _of(known))
+            strength, floor = (value.item() for value in _of(known.detach()))
             curve.append((strength, floor, _nats(model, held_out, known, start, batch)))
     finally:
         for weight in frozen:

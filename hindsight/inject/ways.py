@@ -56,8 +56,5 @@ def divided(
     logits = (query @ spread.mT).float() * scale
     if (cap := rest.get("softcap")) is not None:
         logits = cap * torch.tanh(logits / cap)
-    if mask.dtype == torch.bool:
-        logits = logits.masked_fill(~mask, quietest(torch.float32))
-    else:
-        logits = logits + mask
+    logits = logits.masked_fill(~mask, quietest(torch.float32)) if mask.dtype == torch.bool else logits + mask
     return context.share(logits, queries, keys)

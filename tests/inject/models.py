@@ -10,7 +10,9 @@ WINDOW = 12
 SPANS = [[(2, 8), (8, 13), (13, 20)], [(PAD + 2, PAD + 7), (PAD + 7, PAD + 11), (PAD + 11, PAD + 15)]]
 LOGITS = [[1.5, -2.0, 0.7]] * 2
 FAMILIES = ["llama", "qwen2", "qwen3", "mistral", "gemma2", "gemma3", "gpt_neox", "gpt2"]
-PAIRS = [(family, backend) for family in FAMILIES for backend in ("eager", "sdpa") if (family, backend) != ("gemma2", "sdpa")]
+PAIRS = [
+    (family, backend) for family in FAMILIES for backend in ("eager", "sdpa") if (family, backend) != ("gemma2", "sdpa")
+]
 
 
 def config_of(family: str, **changed):
@@ -91,3 +93,36 @@ def generated(model, given, new=24, **how):
         **how,
     )
     return found.sequences, torch.stack(found.logits)
+
+
+TURNS = (
+    "{{ bos_token }}{% for m in messages %}<|turn|>{{ m.role }}\n{{ m.content | trim }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"
+)
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}" + TURNS
+DROPS_SYSTEM = TURNS.replace("<|turn|>{{ m.role }}\n{{ m.content | trim }}<|end|>", "{% if m.role != 'system' %}"
+                             "<|turn|>{{ m.role }}\n{{ m.content | trim }}<|end|>{% endif %}")  # fmt: skip
+
+
+def tokenizer(template: str | None = TURNS):
+    """Single bytes, and control tokens."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = ["<pad>", "<bos>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    raw = Tokenizer(models.BPE({letter: number for number, letter in enumerate(letters)}, []))
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    found = PreTrainedTokenizerFast(
+        tokenizer_object=raw, bos_token="<bos>", pad_token="<pad>", additional_special_tokens=["<|turn|>", "<|end|>"]
+    )
+    found.chat_template = template
+    return found
+
+
+def speaking(words: int):
+    """A tiny llama over that many tokens."""
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(2)
+    return AutoModelForCausalLM.from_config(config_of("llama", vocab_size=words, max_position_embeddings=2048)).eval()

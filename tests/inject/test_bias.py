@@ -20,7 +20,9 @@ def test_formulas_by_hand():
 def test_small_calibrated_scores_are_taken_over_the_highest():
     scores = torch.tensor([0.04, 0.02])
     assert torch.allclose(logits_of(scores, Injection()), torch.tensor([0.0, math.log(0.5)]))
-    assert torch.allclose(logits_of(scores, Injection(relative=False)), torch.full((2,), math.log(0.05)))  # the floor takes both
+    assert torch.allclose(
+        logits_of(scores, Injection(relative=False)), torch.full((2,), math.log(0.05))
+    )  # the floor takes both
 
 
 def test_strength_scales_logits_too():

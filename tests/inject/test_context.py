@@ -95,9 +95,11 @@ def test_an_encoder_and_decoder():
 @pytest.mark.parametrize("version", ["4.55.4", "6.0.0"])
 def test_another_transformers(monkeypatch, version):
     monkeypatch.setattr(stock.transformers, "__version__", version)
-    with pytest.raises(ConfigError, match=f"transformers {version}.*from 4.56, below 6"):
-        with memory_bias(tiny("llama"), [[(0, 2)]], [[0.5]]):
-            pass
+    with (
+        pytest.raises(ConfigError, match=f"transformers {version}.*from 4.56, below 6"),
+        memory_bias(tiny("llama"), [[(0, 2)]], [[0.5]]),
+    ):
+        pass
 
 
 def test_a_batch_of_other_rows():
@@ -164,7 +166,7 @@ def test_nested_contexts_choose_layers_apart():
         with biased(model, second, [[-2.0]], Injection(formula="logits", layers=(1, 2))):
             alike = model(**given, output_hidden_states=True).hidden_states
     assert torch.allclose(states[2], alike[2], atol=1e-5)
-    assert not torch.allclose(model.model.norm.weight, torch.zeros(())) and not torch.allclose(states[3], alike[3], atol=1e-4)
+    assert not torch.allclose(states[3], alike[3], atol=1e-4)
 
 
 def test_clashing_nested_spans_and_rows():
@@ -175,7 +177,10 @@ def test_clashing_nested_spans_and_rows():
             pass
         with pytest.raises(DataError, match="the rows of the bias around it"), biased(model, [[(25, 27)]], [[0.5]], RAW):
             pass
-        with pytest.raises(ConfigError, match="share"), biased(model, [[(25, 27)], []], [[0.5], []], Injection(formula="share")):
+        with (
+            pytest.raises(ConfigError, match="share"),
+            biased(model, [[(25, 27)], []], [[0.5], []], Injection(formula="share")),
+        ):
             pass
         logits(model, given)  # as if nothing had been tried
 

@@ -51,7 +51,9 @@ def test_gradient_checkpointing_changes_nothing(checkpointed, path):
     for model in (checkpointed, tiny("llama")):
         scores = [torch.tensor(row, requires_grad=True) for row in START]
         with biased(model, spans, scores, injection):
-            value = told(model, given) + told(model, {name: each.clone() for name, each in given.items()})  # two passes, one backward
+            value = told(model, given) + told(
+                model, {name: each.clone() for name, each in given.items()}
+            )  # two passes, one backward
             value.backward()
         found.append(scores[0].grad)
     assert torch.allclose(*found, atol=1e-6) and found[0].abs().max() > 1e-3
