@@ -81,9 +81,9 @@ def test_refused_where_heads_are_too_wide_or_attention_is_not_sdpa():
             pass
     with pytest.raises(ConfigError, match="share"):
         Injection(formula="share", path="head")
-    with pytest.raises(ConfigError, match="path=head"), biased(tiny("llama"), [[(0, 2)]], [[-1.0]], HEAD):
-        with biased(tiny("llama"), [[(2, 4)]], [[-1.0]], RAW):
-            pass
+    outer, inner = biased(tiny("llama"), [[(0, 2)]], [[-1.0]], HEAD), biased(tiny("llama"), [[(2, 4)]], [[-1.0]], RAW)
+    with pytest.raises(ConfigError, match="path=head"), outer, inner:
+        pass
 
 
 def test_gradients_are_those_of_the_mask():

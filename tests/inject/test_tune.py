@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 import torch
 
@@ -24,13 +26,13 @@ def examples(count, seed, bias):
 
 def test_it_finds_the_strength_that_made_the_later_turns():
     true = Injection(strength=2.0, floor=0.2)
-    tuned = tune(
-        tiny("llama"), examples(8, 0, true), examples(4, 1, true), passes=8, rate=0.3, start=Injection(strength=0.3)
-    )
+    model = copy.deepcopy(tiny("llama")).requires_grad_(True)
+    model.zero_grad()
+    tuned = tune(model, examples(8, 0, true), examples(4, 1, true), passes=8, rate=0.3, start=Injection(strength=0.3))
     assert tuned.after < tuned.before and tuned.strength > 0.5
     assert tuned.curve[0][:2] == (0.3, 0.05) and len(tuned.curve) == 9
     assert tuned.after == min(nats for _, _, nats in tuned.curve)
-    assert all(weight.requires_grad and weight.grad is None for weight in tiny("llama").parameters())
+    assert all(weight.requires_grad and weight.grad is None for weight in model.parameters())
 
 
 def test_what_is_already_best_stays():
