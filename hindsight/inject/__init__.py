@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hindsight.inject.generate import generate_with_memories
     from hindsight.inject.mass import attention_mass
     from hindsight.inject.prompt import assemble, batched
-    from hindsight.inject.tune import tune
+    from hindsight.inject.tune import tune_bias
 
 _WHERE = {
     "Injection": "bias",
@@ -27,15 +27,22 @@ _WHERE = {
     "biased": "attention",
     "generate_with_memories": "generate",
     "memory_bias": "attention",
-    "tune": "tune",
+    "tune_bias": "tune",
 }
 
-__all__ = ["Injection", "assemble", "attention_mass", "batched", "biased", "generate_with_memories", "memory_bias", "tune"]
+__all__ = [
+    "Injection",
+    "assemble",
+    "attention_mass",
+    "batched",
+    "biased",
+    "generate_with_memories",
+    "memory_bias",
+    "tune_bias",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
-    globals()[name] = found  # a module and what it holds may share a name (tune): the function wins from now on
-    return found
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)

@@ -1,6 +1,6 @@
 """Strength and floor of the bias, learned from what was said next: the later turn is the label, its likelihood the measure.
 
-    fitted = tune(model, examples, held_out)
+    fitted = tune_bias(model, examples, held_out)
     biased(model, spans, scores, Injection(strength=fitted.strength, floor=fitted.floor))
 
 The model stays as it is. The gradient goes through its attention to two numbers; held-out examples choose among the steps, the
@@ -47,7 +47,7 @@ class Tuned:
     curve: tuple[tuple[float, float, float], ...]
 
 
-def tune(
+def tune_bias(
     model: Any,
     examples: Sequence[Example],
     held_out: Sequence[Example],

@@ -3,7 +3,7 @@ import copy
 import pytest
 import torch
 
-from hindsight.inject import Injection, biased, tune
+from hindsight.inject import Injection, biased, tune_bias
 from hindsight.inject.prompt import Prompt
 from hindsight.inject.tune import Example, likelihoods
 from hindsight.types import ConfigError, DataError
@@ -28,7 +28,7 @@ def test_it_finds_the_strength_that_made_the_later_turns():
     true = Injection(strength=2.0, floor=0.2)
     model = copy.deepcopy(tiny("llama")).requires_grad_(True)
     model.zero_grad()
-    tuned = tune(model, examples(8, 0, true), examples(4, 1, true), passes=8, rate=0.3, start=Injection(strength=0.3))
+    tuned = tune_bias(model, examples(8, 0, true), examples(4, 1, true), passes=8, rate=0.3, start=Injection(strength=0.3))
     assert tuned.after < tuned.before and tuned.strength > 0.5
     assert tuned.curve[0][:2] == (0.3, 0.05) and len(tuned.curve) == 9
     assert tuned.after == min(nats for _, _, nats in tuned.curve)
@@ -39,7 +39,7 @@ def test_what_is_already_best_stays():
     true = Injection(strength=1.0)
     given = examples(2, 3, true)
     other = [Example(one.prompt, one.scores[::-1], one.later) for one in examples(2, 4, Injection(strength=4.0))]
-    tuned = tune(tiny("llama"), other, given, passes=1, rate=1e-6)
+    tuned = tune_bias(tiny("llama"), other, given, passes=1, rate=1e-6)
     assert tuned.after <= tuned.before and tuned.strength == pytest.approx(1.0, abs=1e-3)
 
 
@@ -60,7 +60,7 @@ def test_bad_input():
     some = examples(1, 0, Injection())
     for wrong in (Injection(formula="linear"), Injection(strength=0.0), Injection(floor=1.0)):
         with pytest.raises(ConfigError):
-            tune(tiny("llama"), some, some, start=wrong)
+            tune_bias(tiny("llama"), some, some, start=wrong)
     for few in ([], [Example(some[0].prompt, some[0].scores, ())]):
         with pytest.raises(DataError):
-            tune(tiny("llama"), few, some)
+            tune_bias(tiny("llama"), few, some)
