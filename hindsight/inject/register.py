@@ -132,7 +132,7 @@ def _attend(
 def _place(where: dict[str, Any], device: torch.device) -> tuple[Tensor, Tensor, Any]:
     """Indices of the queries (queries,) and of the keys (keys,) in the row, and how many tokens are read with these."""
     keys = torch.arange(where["kv_length"], device=device) + _moved(where.get("kv_offset", 0), device)
-    if (position := where.get("cache_position")) is not None:  # before transformers 5.3
+    if (position := where.get("cache_position")) is not None:  # as older transformers say it
         return position.to(device), keys, position[-1] + 1
     offset = where.get("q_offset", 0)
     return torch.arange(where["q_length"], device=device) + _moved(offset, device), keys, offset + where["q_length"]
