@@ -1,6 +1,6 @@
 """What the attention bias costs, against the same model without it, in the same run:
 
-    OMP_NUM_THREADS=1 python bench/inject.py                                Gemma 3 270m, bfloat16, 512 and 2048 tokens
+    OMP_NUM_THREADS=1 python bench/inject.py                                Gemma 3 270m, float32, 512 and 2048 tokens
     OMP_NUM_THREADS=1 python bench/inject.py --model llama --path head      a random Llama of that size, the head's further dimension
     OMP_NUM_THREADS=1 python bench/inject.py --tokens 512 2048 8192 --formula share
 
@@ -50,7 +50,7 @@ def llama(dtype: torch.dtype) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=DEFAULT, help="llama, or what lm/local.py takes")
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float32"])
+    parser.add_argument("--dtype", default="float32", choices=["bfloat16", "float32"])
     parser.add_argument("--tokens", type=int, nargs="+", default=[512, 2048])
     parser.add_argument("--formula", default="log", choices=["log", "linear", "share"])
     parser.add_argument("--path", default="mask", choices=["mask", "head"])

@@ -1,7 +1,7 @@
 """How fast the likelihoods of the `lm_gain` labeler are, read as one tree a query, against a full prompt at a time:
 
-    OMP_NUM_THREADS=1 python bench/lm_gain.py                              Gemma 3 270m, the bundled logs, bfloat16
-    OMP_NUM_THREADS=1 python bench/lm_gain.py --dtype float32 --logs locomo10.json --queries 8
+    OMP_NUM_THREADS=1 python bench/lm_gain.py                              Gemma 3 270m, the bundled logs, float32
+    OMP_NUM_THREADS=1 python bench/lm_gain.py --dtype bfloat16 --logs locomo10.json --queries 8
 
 The prompts are those that the labeler asks for: for each query the later turn without a memory, with each of the teacher's best
 eight, with three together, and with two of these. ``naive`` is batch 1, the full prompt, ``model(**x).logits`` whole: same
@@ -52,7 +52,7 @@ class Timed:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=DEFAULT)
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float32"])
+    parser.add_argument("--dtype", default="float32", choices=["bfloat16", "float32"])
     parser.add_argument("--logs", type=Path, default=bundled.FOLDER / bundled.LOGS[0], help="native, or locomo10.json")
     parser.add_argument("--queries", type=int, default=6)
     asked = parser.parse_args()

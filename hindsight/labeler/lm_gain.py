@@ -54,7 +54,7 @@ class LmGain:
     top: int = 8
     shown: int = 3
     model: str = DEFAULT
-    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    dtype: Literal["float32", "bfloat16"] = "float32"
     folder: str = "auto"
     least_pool: int = 0
     seed: int = 0
