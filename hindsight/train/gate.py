@@ -7,6 +7,7 @@ With g the gate, p(used) = g p_act(used) + (1 - g) p_ask(used), each a softmax o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,12 +23,11 @@ RIDGE = 0.1  # of scaled columns: held-out queries are few
 RARE = 0.4  # the least deviation that a column is divided by: a cue that one query in thirty shows must not decide alone
 
 
-def fit_gate(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[str, object]:
+def fit_gate(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[str, Any]:
     """``queries``: of users that neither head was fitted to, with weights. Sets the gate and returns what metrics may quote:
 
     ``differ``: share of queries where the better head explains the uses by more than a nat; ``right``: share of those where the
-    gate chose it; ``act``: share of queries that it sends to *act*; ``ece`` and ``bins``: of its probability, against which head
-    was better.
+    gate chose it; ``act``: share of queries that it sends to *act*.
     """
     if not queries:
         raise DataError("switch", "no held-out query with a use", "more dialogues, of both kinds")
@@ -58,8 +58,38 @@ def fit_gate(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[
         "act": float(np.mean(act > 0.5)),
         "differ": float(differ.mean()),
         "right": float(np.mean((act > 0.5)[differ] == (ahead > 0)[differ])) if differ.any() else None,
-        **summary(act, (ahead > 0).astype(float)),
     }
+
+
+def sharpen(switch: TwoHeads, queries: Sequence[tuple[Listed, float]]) -> dict[str, Any]:
+    """Makes the gate's probability that of *act being the better head*: its log-odds times a slope, so no decision changes.
+
+    A share of a mixture is not that probability, and the ridge holds it near one half. Returns ``slope``, and ``ece``, ``brier`` and
+    ``bins`` of each half of ``queries`` (every second one) under the slope of the other half.
+    """
+    odds = special.logit(
+        [np.clip(float(switch.acting(one.features[:1].astype(np.float32))[0]), 1e-6, 1 - 1e-6) for one, _ in queries]
+    )
+    better = np.array([float(_loss(switch, one, "ask") > _loss(switch, one, "act")) for one, _ in queries])
+    even = np.arange(len(queries)) % 2 == 0
+    told = np.where(even, _slope(odds[~even], better[~even]) * odds, _slope(odds[even], better[even]) * odds)
+    slope = _slope(odds, better)
+    with torch.no_grad():
+        switch.gate.straight.weight.mul_(slope)
+        switch.gate_bias.mul_(slope)
+    return {"slope": slope, **summary(special.expit(told), better)}
+
+
+def _slope(odds: Doubles, better: Doubles) -> float:
+    """The most likely one; 1 where nothing is known."""
+    if not len(odds):
+        return 1.0
+
+    def loss(slope: float) -> float:
+        return float(np.mean(np.logaddexp(0, slope * odds) - better * slope * odds))
+
+    found: Any = optimize.minimize_scalar(loss, bounds=(0.1, 10.0), method="bounded")
+    return float(found.x)
 
 
 def responsibility(switch: TwoHeads, one: Listed) -> float:

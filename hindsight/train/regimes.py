@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hindsight.labeler import both
 from hindsight.scorer.switch import Switch, TwoHeads
 from hindsight.train.batches import Listed
 from hindsight.train.calibrate import calibrate
-from hindsight.train.gate import fit_gate, responsibility
+from hindsight.train.gate import fit_gate, responsibility, sharpen
 from hindsight.train.loop import Fit, Sink, fit
 from hindsight.types import DataError
 
@@ -26,7 +27,7 @@ def used(queries: Weighed) -> list[tuple[Listed, float]]:
 
 def learn_switch(
     scorer: Switch, training: Weighed, held_out: Weighed, settings: Fit, folder: Path | None, sink: Sink
-) -> tuple[TwoHeads, dict[str, object]]:
+) -> tuple[TwoHeads, dict[str, Any]]:
     """(the switch, calibration: of the gate, and of each regime over the queries that the gate sends there).
 
     Without held-out queries the gate is fitted to the training ones, on which the heads look better than they are.
@@ -37,7 +38,7 @@ def learn_switch(
         float(one.kind in (*both.ACT, *both.ALONE)) for one, _ in shown
     ]  # how much each is act's: at first, its labeler's
     held_acts = [float(one.kind in (*both.ACT, *both.ALONE)) for one, _ in seen]
-    facts: dict[str, object] = {}
+    facts: dict[str, Any] = {}
     for turn in range(scorer.rounds):
         for regime in ("ask", "act"):
             head, places = (switch.ask, switch.asked) if regime == "ask" else (switch.act, switch.acted)
@@ -57,6 +58,7 @@ def learn_switch(
             fit(head, own, held if held_out else [], settings, below, tell)
         facts["switch"] = fit_gate(switch, _level(seen, held_acts))
         acts, held_acts = ([responsibility(switch, one) for one, _ in some] for some in (shown, seen))
+    facts["switch"] = {**facts["switch"], **sharpen(switch, seen)}
     for regime in ("ask", "act") if held_out else ():
         head, places = (switch.ask, switch.asked) if regime == "ask" else (switch.act, switch.acted)
         sent = [

@@ -7,7 +7,7 @@ import torch
 from hindsight.features import need
 from hindsight.scorer.switch import Switch
 from hindsight.train.batches import Listed
-from hindsight.train.gate import fit_gate, responsibility
+from hindsight.train.gate import fit_gate, responsibility, sharpen
 from hindsight.types import DataError
 
 
@@ -53,6 +53,24 @@ def test_responsibility_follows_the_uses_where_the_gate_is_open():
     switch = opinionated()
     shares = np.array([responsibility(switch, one) for one, _ in lists(switch, 60)])
     assert np.mean(shares[::2] > 0.5) > 0.9 and np.mean(shares[1::2] < 0.5) > 0.9
+
+
+def test_a_sharpened_gate_decides_as_before_and_is_believed_as_often_as_it_is_right():
+    switch = opinionated()
+    shown, fresh = lists(switch, 400), lists(switch, 400, seed=1)
+
+    def acts():
+        return np.array([switch.acting(one.features[:1].astype(np.float32))[0] for one, _ in fresh])
+
+    fit_gate(switch, shown)
+    before = acts()
+    facts = sharpen(switch, shown)
+    after = acts()
+    assert ((before > 0.5) == (after > 0.5)).all()
+    assert facts["slope"] > 1 and facts["ece"] < 0.05  # the ridge had held it back
+    right = ((after > 0.5) == (np.arange(400) % 2 == 0)).mean()
+    believed = np.maximum(after, 1 - after).mean()
+    assert abs(believed - right) < 0.04 < abs(np.maximum(before, 1 - before).mean() - right)
 
 
 def test_no_query_is_an_error():
