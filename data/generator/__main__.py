@@ -17,7 +17,6 @@ from data.generator.story import live
 from data.generator.writer import Shared
 from hindsight.io import to_json, write_json_lines, write_text
 
-
 BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
 Rows = list[dict[str, Any]]
 

@@ -30,7 +30,11 @@ from hindsight.reading.recalled import Recalled
 from hindsight.types import ConfigError, Memory
 
 SYSTEM = "Answer the question in a few words. Use the memories of earlier conversations."
-WORDS = ((0.5, "likely useful"), (0.2, "perhaps useful"), (0.0, "unlikely to be useful"))  # from this share of the highest utility on
+WORDS = (
+    (0.5, "likely useful"),
+    (0.2, "perhaps useful"),
+    (0.0, "unlikely to be useful"),
+)  # from this share of the highest utility on
 ORDERS = ("time", "best-first", "worst-first")
 FORMULAS = ("log", "linear", "share")
 SOURCES = ("real", "oracle", "shuffled", "uniform")
@@ -80,6 +84,8 @@ def parse(name: str) -> Condition:
 
 
 def _with(found: Condition, word: str, *options: str) -> Condition:
+    if word in (*FORMULAS, "drop") and not options:
+        raise ValueError(f"no number after {word}")
     if word in FORMULAS:
         return _biased(found, word, *options)
     if word == "drop":
@@ -153,7 +159,9 @@ def request(
         kept.sort(key=lambda n: fits.memories[n].sources)
     words = [next(word for share, word in WORDS if scores[n] >= share * top) if condition.marks else "" for n in kept]
     lines = [shown_line(place, fits.memories[n], word) for place, (n, word) in enumerate(zip(kept, words), 1)]
-    prompt = assemble(tokenizer, messages(question), lines, budget + 8 * len(lines))  # what fits is known: numbers differ by a token
+    prompt = assemble(
+        tokenizer, messages(question), lines, budget + 8 * len(lines)
+    )  # what fits is known: numbers differ by a token
     chosen = tuple(scores[kept[place]] for place in prompt.shown)
     if condition.injection is None or not chosen:
         return Request(prompt)

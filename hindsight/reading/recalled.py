@@ -33,7 +33,5 @@ def recall_user(recipe: Recipe, scorer: Scorer, candidates: int, k: int, cases: 
             told = len(case.turns)
         hits = system.recall(case.query, k)
         known = {memory.memory_id: memory for memory in past.memories(case.query)}
-        found.append(
-            Recalled(tuple(known[hit.memory_id] for hit in hits), tuple(float(hit.utility or 0.0) for hit in hits))
-        )
+        found.append(Recalled(tuple(known[hit.memory_id] for hit in hits), tuple(float(hit.utility or 0.0) for hit in hits)))
     return found

@@ -50,7 +50,9 @@ def evaluate(
     reader = Reader(tokenizer, network, suite.new_tokens if suite.generate else 0)
     tasks = list(_tasks(suite, conditions, questions, recalled, reader, model.fingerprint))
     out.mkdir(parents=True, exist_ok=True)
-    say(f"injection: {len(questions)} questions, {len(conditions)} conditions, {len({t.key for t in tasks})} readings; {out}/{ANSWERS}")
+    say(
+        f"injection: {len(questions)} questions, {len(conditions)} conditions, {len({t.key for t in tasks})} readings; {out}/{ANSWERS}"
+    )
     known = read_all(reader, tasks, suite.batch, out / ANSWERS)
     timed = _timed(suite, reader, tasks, questions, out / ANSWERS)
     rows = [_row(questions[task.question], task, known[task.key], recalled[task.question]) for task in tasks]

@@ -89,7 +89,9 @@ def _batches(tasks: Sequence[Task], batch: int) -> Iterator[list[Task]]:
     order = sorted(own, key=lambda question: (-longest[question], question))
     seen: set[str] = set()
     for first in range(0, len(order), batch):
-        some = {task.key: task for question in order[first : first + batch] for task in own[question] if task.key not in seen}
+        some = {
+            task.key: task for question in order[first : first + batch] for task in own[question] if task.key not in seen
+        }
         seen |= set(some)
         if some:
             yield list(some.values())

@@ -120,7 +120,9 @@ def _systems(metrics: Metrics, measures: Sequence[str]) -> list[dict[str, Any]]:
 
 def _bars(metrics: Metrics, measure: str) -> dict[str, Any]:
     cells = {name: one[measure] for name, one in metrics["systems"].items() if measure in one}
-    ends = [cell.get(key) if cell.get(key) is not None else cell["mean"] for cell in cells.values() for key in ("low", "high")]
+    ends = [
+        cell.get(key) if cell.get(key) is not None else cell["mean"] for cell in cells.values() for key in ("low", "high")
+    ]
     axis = Axis(min(0, *ends), max(0, *ends))
     return {"ticks": axis.ticks(), "rows": [{"name": name} | axis.mark(cell, "mean") for name, cell in cells.items()]}
 

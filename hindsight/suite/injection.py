@@ -68,7 +68,13 @@ class InjectionSuite:
     unit: ClassVar[str] = "turn"
 
     def __post_init__(self) -> None:
-        counts = {"k": self.k, "budget": self.budget, "batch": self.batch, "new_tokens": self.new_tokens, "seeds": self.seeds}
+        counts = {
+            "k": self.k,
+            "budget": self.budget,
+            "batch": self.batch,
+            "new_tokens": self.new_tokens,
+            "seeds": self.seeds,
+        }
         wrong = {f"suite.{name}={value}: wanted 1 or more": value < 1 for name, value in counts.items()}
         wrong |= {f"suite.limit={self.limit}: wanted 0 or more": self.limit < 0}
         wrong |= {f"suite.timed={self.timed}: wanted 0 or more": self.timed < 0}
@@ -118,9 +124,7 @@ class InjectionSuite:
             logs[case.query.user_id] = " ".join(turn.text for turn in case.turns)
         for case in cases:
             own = told[case.query.user_id]
-            yield Question(
-                case, needed(case), target(case), before(case, own), overwritten(case, own), rivals(case, own)
-            )
+            yield Question(case, needed(case), target(case), before(case, own), overwritten(case, own), rivals(case, own))
             if other := absent(case, own, names, logs[case.query.user_id]):
                 yield Question(other, told=before(other, own), rivals=(*case.answers, *rivals(case, own)))
         for case in source.unanswerable():

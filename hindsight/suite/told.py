@@ -22,7 +22,10 @@ from hindsight.types import Case, Count, DataError, opaque
 TOLD = "told.jsonl"
 WANTED = f"a folder with {TOLD}: what python -m data.generator writes"
 NAMING = ("person", "rel")  # slots that say who somebody is, such as person1
-NOW, BEFORE = ("value", "gone"), ("value", "old")  # of a fact: what is in force, or that it was taken back; what it was before
+NOW, BEFORE = (
+    ("value", "gone"),
+    ("value", "old"),
+)  # of a fact: what is in force, or that it was taken back; what it was before
 
 
 @dataclass(frozen=True)
