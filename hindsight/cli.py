@@ -122,10 +122,8 @@ def suite_of(chosen: Settings) -> Any:
 
 def injection(chosen: Settings) -> None:
     """The default checkpoint, where no other is given."""
-    scorer, recipe = Path(chosen.paths["scorer"] or DEFAULT), recipe_of(chosen)
-    recipe = replace(recipe, miner=miner_of(scorer_at(scorer), recipe.miner))
-    limit: int = chosen["evaluation"].candidates
-    stage.evaluate(suite_of(chosen), recipe, scorer, limit, chosen["run"], Facts(chosen.plain))
+    scorer, limit = Path(chosen.paths["scorer"] or DEFAULT), chosen["evaluation"].candidates
+    stage.evaluate(suite_of(chosen), recipe_of(chosen), scorer, limit, chosen["run"], Facts(chosen.plain))
 
 
 def evaluate(chosen: Settings) -> judging.Judged | None:

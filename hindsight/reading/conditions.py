@@ -30,6 +30,7 @@ from hindsight.reading.recalled import Recalled
 from hindsight.types import ConfigError, Memory
 
 SYSTEM = "Answer the question in a few words. Use the memories of earlier conversations."
+BEGUN = " According to the memories, the answer is"  # what every reply begins with: a small model else says that it doesn't know
 WORDS = (
     (0.5, "likely useful"),
     (0.2, "perhaps useful"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +22,7 @@ from hindsight.reading.results import ABSENT, ANSWERED, CONFLICT, MEANING, NOTHI
 from hindsight.reading.work import Task, key_of, read_all, time_all
 from hindsight.report import page
 from hindsight.report import table as terminal
-from hindsight.runs import METRICS, QUESTIONS, Facts, Run, free, say, scorer_at
+from hindsight.runs import METRICS, QUESTIONS, Facts, Run, free, miner_of, say, scorer_at
 from hindsight.suite.injection import InjectionSuite, Question
 from hindsight.types import ConfigError, Count, Memory, Scorer
 
@@ -38,10 +39,11 @@ def evaluate(
     conditions = _parsed(suite.conditions)
     model = LocalLm(suite.model, suite.dtype).build()
     out = free(run.at("eval"))
+    checkpoint = scorer_at(scorer)
+    recipe = replace(recipe, miner=miner_of(checkpoint, recipe.miner))  # it says which memories it scores
     count = Count()
     questions = suite.questions(count)
     say(f"injection: {count}")
-    checkpoint = scorer_at(scorer)
     golden.check(recipe.encoding.build(), checkpoint.encoder_golden)
     recalled = _recalled(recipe, checkpoint.scorer, candidates, suite.k, questions)
     tokenizer, network = model.loaded
@@ -109,7 +111,7 @@ def _tasks(
     for number, (question, found) in enumerate(zip(questions, recalled)):
         text, gold = question.case.query.text, _gold(question)
         fits = {marks: fitting(words, text, found, suite.budget, marks) for marks in {one.marks for one in conditions}}
-        target = _target(words, question.target, suite.chat)
+        target = _target(words, question.target)
         for condition in conditions:
             for seed in range(suite.seeds if condition.by_chance else 1):
                 one = request(
@@ -123,9 +125,8 @@ def _gold(question: Question) -> Any:
     return lambda memory: bool(relevant.intersection(memory.sources))
 
 
-def _target(words: Any, text: str, chat: bool) -> tuple[int, ...]:
-    """After "Assistant:" comes a space, after a template's mark none."""
-    return tuple(words(text if chat else f" {text}", add_special_tokens=False)["input_ids"]) if text else ()
+def _target(words: Any, text: str) -> tuple[int, ...]:
+    return tuple(words(f" {text}", add_special_tokens=False)["input_ids"]) if text else ()
 
 
 def _row(question: Question, task: Task, read: Mapping[str, Any], found: Recalled) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hindsight.inject.bias import Injection, logits_of
-from hindsight.reading.conditions import SYSTEM, Condition, fitting, parse, request
+from hindsight.reading.conditions import BEGUN, SYSTEM, Condition, fitting, parse, request
 from hindsight.reading.recalled import Recalled
 from hindsight.suite.injection import CONDITIONS
 from hindsight.types import ConfigError, Memory
@@ -61,7 +61,7 @@ def test_the_prompt():
     whole = WORDS.decode(asked("drop:.1").prompt.ids)
     lines = "- [memory 1 | 2024-05-01] I like rye\n- [memory 2 | 2024-05-07] my boat is Rita"
     assert whole.startswith(f"<bos>{SYSTEM}\n\n[memory] From earlier conversations:\n{lines}\n\n")
-    assert whole.endswith("User: What is it?\n\nAssistant:") and "s |" not in whole
+    assert whole.endswith(f"User: What is it?\n\nAssistant:{BEGUN}") and "s |" not in whole
 
 
 def test_marks_say_the_utility_in_words():
