@@ -30,7 +30,9 @@ from hindsight.reading.recalled import Recalled
 from hindsight.types import ConfigError, Memory
 
 SYSTEM = "Answer the question in a few words. Use the memories of earlier conversations."
-BEGUN = " According to the memories, the answer is"  # what every reply begins with: a small model else says that it doesn't know
+BEGUN = (
+    " According to the memories, the answer is"  # what every reply begins with: a small model else says that it doesn't know
+)
 WORDS = (
     (0.5, "likely useful"),
     (0.2, "perhaps useful"),
@@ -160,9 +162,9 @@ def request(
         kept.sort(key=lambda n: fits.memories[n].sources)
     words = [next(word for share, word in WORDS if scores[n] >= share * top) if condition.marks else "" for n in kept]
     lines = [shown_line(place, fits.memories[n], word) for place, (n, word) in enumerate(zip(kept, words), 1)]
-    prompt = assemble(
-        tokenizer, messages(question), lines, budget + 8 * len(lines)
-    )  # what fits is known: numbers differ by a token
+    # what fits is known by now: the numbers in the marks may cost a token more or less
+    prompt = assemble(tokenizer, messages(question), lines, budget + 8 * len(lines))
+    prompt = prompt.followed(tokenizer(BEGUN, add_special_tokens=False)["input_ids"])
     chosen = tuple(scores[kept[place]] for place in prompt.shown)
     if condition.injection is None or not chosen:
         return Request(prompt)
