@@ -23,6 +23,7 @@ from hindsight.reading.work import Task, key_of, read_all, time_all
 from hindsight.report import page
 from hindsight.report import table as terminal
 from hindsight.runs import METRICS, QUESTIONS, Facts, Run, free, miner_of, say, scorer_at
+from hindsight.scorer.load import home
 from hindsight.suite.injection import InjectionSuite, Question
 from hindsight.types import ConfigError, Count, Memory, Scorer
 
@@ -77,7 +78,7 @@ def evaluate(
     write_json_lines(out / QUESTIONS, rows)
     page.write(out / "report.html", metrics, [row for row in rows if ANSWERED in row["parts"]])
     terminal.show(metrics)
-    facts.write(out, "eval", {"suite": suite.path, "scorer": scorer}, seeds=metrics["seeds"], n=metrics["n"])
+    facts.write(out, "eval", {"suite": suite.path, "scorer": home(scorer)}, seeds=metrics["seeds"], n=metrics["n"])
     say(f"injection: {metrics['questions']}; {out}/report.html")
     return metrics
 
