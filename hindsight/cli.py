@@ -11,6 +11,7 @@ from typing import Any
 from hindsight import judging, stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
+from hindsight.reading import stage
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.bundled import FOLDER as BUNDLED
@@ -32,6 +33,7 @@ stages
   gold     a suite's judgments as labels          suite=reuse suite.path=DIR (an upper bound, for utility_gold)
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
+           a reader's answers under each bias    suite=injection [suite.split=train] [suite.conditions=[plain,drop:.1,log:1]]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
   all      mine, label, train                    (what train.py runs)
@@ -118,7 +120,15 @@ def suite_of(chosen: Settings) -> Any:
     return replace(suite, path=path, reader=chosen["logs"].build(), labels=labels, share=run.held_out).build()
 
 
-def evaluate(chosen: Settings) -> judging.Judged:
+def injection(chosen: Settings) -> None:
+    """The default checkpoint, where no other is given."""
+    scorer, limit = Path(chosen.paths["scorer"] or DEFAULT), chosen["evaluation"].candidates
+    stage.evaluate(suite_of(chosen), recipe_of(chosen), scorer, limit, chosen["run"], Facts(chosen.plain))
+
+
+def evaluate(chosen: Settings) -> judging.Judged | None:
+    if chosen.choices["suite"] == "injection":
+        return injection(chosen)
     suite = suite_of(chosen)
     scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
     paths = scorers["utility"]

@@ -57,6 +57,7 @@ from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
 from hindsight.suite.beam import Beam
 from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.injection import InjectionSuite
 from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.longmemeval import LongMemEval
 from hindsight.suite.own import Own
@@ -100,6 +101,7 @@ PARTS: dict[str, dict[str, type]] = {
         "longmemeval": LongMemEval,
         "beam": Beam,
         "own": Own,
+        "injection": InjectionSuite,
     },
 }
 # always there, one dataclass each

@@ -152,7 +152,7 @@ def free(folder: Path) -> Path:
         raise DataError(folder, "a file", "a folder of this stage; give another run.name=")
     known = {MANIFEST, "config.yaml", "metrics.jsonl", METRICS, DIALOGUES, MEMORIES, EXAMPLES, SCORER, "checkpoint.pt"}
     known |= {"adapter.safetensors", "golden.json", "config.json"}
-    known |= {QUESTIONS, "run.trec", "qrels.trec", "report.html", "wandb"}
+    known |= {QUESTIONS, "answers.jsonl", "run.trec", "qrels.trec", "report.html", "wandb"}
     found = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
     if strange := [name for name in found if name not in known and not name.startswith((".", "seed-", "ask-", "act-"))]:
         raise DataError(folder, ", ".join(strange), "a folder of this stage; give another run.name=")

@@ -50,6 +50,7 @@ class Writer:
         self.worded: dict[str, str] = {}  # fact -> a question in the words of the turn that told it
         self.sessions: list[dict[str, Any]] = []
         self.gold: list[dict[str, Any]] = []
+        self.told: list[dict[str, Any]] = []  # every value of an attribute, where it was first said
         self.prefix = ""  # goes before the next user turn: a greeting, a reaction
         self._space = "" if persona.language == "zh" else " "
         self._clock = datetime(2024, 1, 1)
@@ -150,8 +151,18 @@ class Writer:
         self.turns.append(turn)
         for phrase in phrases:
             for slot in phrase.slots:
-                self.carriers.setdefault(slot, (self.session, len(self.turns) - 1))
+                if slot not in self.carriers:
+                    self.carriers[slot] = (self.session, len(self.turns) - 1)
+                    self._tell(slot)
         return len(self.turns) - 1
+
+    def _tell(self, slot: str) -> None:
+        attribute, _, name = slot.rpartition(".")
+        if attribute:  # the user's own name is none
+            self.told.append({
+                "user_id": self.persona.user_id, "session": self.session, "turn": len(self.turns) - 1,
+                "attribute": attribute, "slot": name, "value": self.values[slot], "split": self.persona.split,
+            })  # fmt: skip
 
     # -- gold
 

@@ -115,6 +115,11 @@ class LocalModel:
             return False
         return True
 
+    @property
+    def loaded(self) -> tuple[Any, Any]:
+        """(tokenizer, model): for those who read it in another way."""
+        return self._loaded
+
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         import torch

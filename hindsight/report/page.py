@@ -120,14 +120,18 @@ def _systems(metrics: Metrics, measures: Sequence[str]) -> list[dict[str, Any]]:
 
 def _bars(metrics: Metrics, measure: str) -> dict[str, Any]:
     cells = {name: one[measure] for name, one in metrics["systems"].items() if measure in one}
-    axis = Axis(0, max(cell.get("high") or cell["mean"] for cell in cells.values()))
+    ends = [
+        cell.get(key) if cell.get(key) is not None else cell["mean"] for cell in cells.values() for key in ("low", "high")
+    ]
+    axis = Axis(min(0, *ends), max(0, *ends))
     return {"ticks": axis.ticks(), "rows": [{"name": name} | axis.mark(cell, "mean") for name, cell in cells.items()]}
 
 
 def _kinds(metrics: Metrics, measure: str, colours: Mapping[str, int]) -> dict[str, Any]:
     by: Mapping[str, Any] = metrics["by"]
     cells = [one[measure] for kind in by.values() for one in kind.values() if measure in one]
-    axis = Axis(0, max((cell["mean"] for cell in cells), default=1))
+    means = [cell["mean"] for cell in cells] or [1]
+    axis = Axis(min(0, *means), max(0, *means))
     counts = metrics.get("kinds") or {}
     rows: list[dict[str, Any]] = []
     for kind, systems in by.items():

@@ -121,12 +121,16 @@ class Checkpoint:
         return probability(logits(self.contributions(features)))
 
 
+def home(folder: Path) -> Path:
+    """Where a checkpoint lies: ``default`` is beside this file."""
+    return Path(__file__).with_name(DEFAULT) if folder == Path(DEFAULT) and not folder.exists() else folder
+
+
 def load(folder: Path) -> Checkpoint:
     """``default`` is the checkpoint that comes with the package.
 
     Raises DataError where the folder is missing, foreign, torn, or scores otherwise than when it was written."""
-    if folder == Path(DEFAULT) and not folder.exists():
-        folder = Path(__file__).with_name(DEFAULT)
+    folder = home(folder)
     if not folder.is_dir():
         raise DataError(folder, "a file" if folder.exists() else "no such folder", WANTED)
     path = folder / CONFIG

@@ -27,7 +27,7 @@ from hindsight.io import sha256_of  # noqa: E402
 
 KINDS = ("support", "assistant", "tutoring", "coding")
 LANGUAGES = ("en", "zh")
-FILES = ("train.jsonl", "test.jsonl", "gold.jsonl", "split.json")
+FILES = ("train.jsonl", "test.jsonl", "gold.jsonl", "told.jsonl", "split.json")
 Records = list[dict[str, Any]]
 
 
@@ -61,6 +61,20 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
     )
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (BUNDLED / name).read_bytes(), f"{name}: run python -m data.generator"
+
+
+def test_another_seed_makes_other_people_elsewhere(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "data.generator", "--seed", "7"]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 2  # never over the bundled ones
+    subprocess.run([*command, "--to", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    assert all((tmp_path / name).read_bytes() != (BUNDLED / name).read_bytes() for name in FILES)
+
+
+def test_told_is_every_answer_where_gold_says_it_was_first_told(gold: Records) -> None:
+    first = {(row["user_id"], row["session"], row["turn"], row["value"]) for row in read("told.jsonl")}
+    for row in gold:
+        for value in [] if row["type"] == "temporal" else row["answers"]:
+            assert any((row["user_id"], *place, value) in first for place in row["relevant"]), row
 
 
 def test_readme_names_the_hashes() -> None:
