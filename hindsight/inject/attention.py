@@ -23,6 +23,7 @@ from torch import Tensor
 from hindsight.inject import stock
 from hindsight.inject.bias import Formula, Injection, Queries, Spans, check, logits_of
 from hindsight.inject.context import ACTIVE, Context
+from hindsight.inject.register import switched
 from hindsight.types import ConfigError, DataError
 
 
@@ -71,7 +72,7 @@ def biased(
     configs = stock.configs_of(model)
     context = Context.of(spans, rows, injection, stock.layers_of(configs[0]))
     _refuse(model, context, configs)
-    with stock.switched(configs):
+    with switched(configs):
         for config in configs:
             ACTIVE.setdefault(id(config), []).append(context)
         try:

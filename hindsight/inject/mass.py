@@ -8,7 +8,7 @@ import torch
 
 from hindsight.inject import stock
 from hindsight.inject.prompt import Batch
-from hindsight.inject.register import WATCHING
+from hindsight.inject.register import WATCHING, switched
 from hindsight.types import ConfigError, Floats
 
 
@@ -37,7 +37,7 @@ def attention_mass(model: Any, batch: Batch, queries: int = 1) -> list[Floats]:
         """(rows, heads, tokens, tokens)"""
         found.append((weights.mean(1)[rows, last].float() @ member).mean(1))
 
-    with stock.switched(configs, "eager"):
+    with switched(configs, "eager"):
         for config in configs:
             WATCHING.setdefault(id(config), []).append(tell)
         try:

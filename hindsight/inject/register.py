@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Literal
@@ -47,6 +48,20 @@ def once() -> None:
     for name in stock.BACKENDS:
         AttentionInterface.register(stock.MARK + name, torch.compiler.disable(partial(_attend, name)))
         AttentionMaskInterface.register(stock.MARK + name, partial(_mask, name))
+
+
+@contextmanager
+def switched(configs: Sequence[Any], to: str = "") -> Iterator[None]:
+    """Ours stand in the place of the stock attention, or of that named ``to``. What stood there comes back."""
+    once()
+    before = [config._attn_implementation for config in configs]
+    for config in configs:
+        config._attn_implementation = stock.MARK + (to or stock.base_of(config))
+    try:
+        yield
+    finally:
+        for config, name in zip(configs, before):
+            config._attn_implementation = name
 
 
 def _mask(name: str, **where: Any) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -69,22 +68,6 @@ def checkpoints(model: Any) -> str:
             options = getattr(getattr(module, "_gradient_checkpointing_func", None), "keywords", {})
             return "reentrant" if options.get("use_reentrant", True) else "fresh"
     return ""
-
-
-@contextmanager
-def switched(configs: Sequence[Any], to: str = "") -> Iterator[None]:
-    """Ours stand in the place of the stock attention, or of that named ``to``. What stood there comes back."""
-    from hindsight.inject import register
-
-    register.once()
-    before = [config._attn_implementation for config in configs]
-    for config in configs:
-        config._attn_implementation = MARK + (to or base_of(config))
-    try:
-        yield
-    finally:
-        for config, name in zip(configs, before):
-            config._attn_implementation = name
 
 
 def attention(name: str, module: Any) -> Callable[..., Any]:
