@@ -19,7 +19,7 @@ from hindsight.suite.told import absent, before, names_of, overwritten, read_tol
 from hindsight.types import Case, ConfigError, Count, DataError, opaque
 
 # reading/conditions.py has the grammar. The first drop is the one that others are compared with. Thresholds, strengths and formulas were
-# chosen on train people, each baseline at its best there.
+# chosen on train people by the likelihood of the answer, those of the drop too; marks and orders have none.
 CONDITIONS = (
     "none", "plain", "best-first", "worst-first", "marks", "drop:.03:relative", "drop:.01", "uniform+linear:2:after",
     "shuffled+linear:2:after", "oracle+linear:2:after", "oracle+drop:.5", "log:1:floor.2:after", "linear:2:after", "share:.3:after",
