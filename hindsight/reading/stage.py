@@ -60,7 +60,7 @@ def evaluate(
     timed = _timed(suite, reader, tasks, questions, out / ANSWERS)
     rows = [_row(questions[task.question], task, known[task.key], recalled[task.question]) for task in tasks]
     names = [condition.name for condition in conditions]
-    against = [name for name in ("plain", next((n for n in names if n.startswith("drop:")), "")) if name in names]
+    against = [name for name in names if name == "plain" or (name.startswith("drop:") and "+" not in name)]
     metrics = {
         "suite": suite.name,
         "unit": suite.unit,
