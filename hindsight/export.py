@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from hindsight.encoder.golden import Golden
 from hindsight.io import commit, to_json, versions, write_text
@@ -63,7 +63,8 @@ def export(folder: Path, head: Head | TwoHeads, scorer: Linear | Mlp | Switch, e
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)  # not whole until it is back
     beside = folder / f".{WEIGHTS}.{os.getpid()}"
-    save_file({name: value.detach().cpu().contiguous() for name, value in head.state_dict().items()}, beside)
+    weights = {name: value.detach().cpu().contiguous() for name, value in head.state_dict().items()}
+    beside.write_bytes(save(weights))  # save_file makes a file that nobody else can read
     beside.replace(folder / WEIGHTS)
     write_text(folder / GOLDEN, to_json(goldens) + "\n")
     write_text(folder / README, card(config))

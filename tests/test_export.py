@@ -47,6 +47,10 @@ def folder(tmp_path):
     return tmp_path / "scorer"
 
 
+def test_all_files_may_be_read_by_whom_the_others_may(folder):
+    assert len({path.stat().st_mode for path in folder.iterdir()}) == 1
+
+
 @pytest.mark.parametrize("scorer", [Linear(), Mlp(), Mlp("ask", 3, 0), Linear("act", without=("need", "called"))], ids=str)
 def test_what_was_exported_scores_the_same_after_loading(tmp_path, scorer):
     head = written(tmp_path / "scorer", scorer)

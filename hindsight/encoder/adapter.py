@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from hindsight.encoder.golden import Golden
 from hindsight.io import sha256_of, to_json, write_text
@@ -86,7 +86,8 @@ def read(folder: Path, base: str) -> Adapter:
 def write_weights(folder: Path, changes: Mapping[str, tuple[Floats, Floats]]) -> str:
     """Returns the file's sha256."""
     sides = {f"{name}.{side}": part for name, pair in changes.items() for side, part in zip(("up", "down"), pair)}
-    save_file({name: np.ascontiguousarray(part, np.float32) for name, part in sorted(sides.items())}, folder / WEIGHTS)
+    weights = {name: np.ascontiguousarray(part, np.float32) for name, part in sorted(sides.items())}
+    (folder / WEIGHTS).write_bytes(save(weights))  # save_file makes a file that nobody else can read
     return sha256_of(folder / WEIGHTS)
 
 

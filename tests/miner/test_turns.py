@@ -1,6 +1,5 @@
 """The turn miner: what is written, in which words, and what a window draws on."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -131,13 +130,11 @@ def test_what_is_born_in_a_prefix_does_not_change(said: list[tuple[str, str]], c
             assert past[memory.memory_id] == memory
 
 
-def test_speed() -> None:
+def test_a_long_log_is_mined_whole() -> None:
     turns = [
         Turn(place, str(place // 20), "user", "user", f"I need {place} tickets to the show. " * 3) for place in range(20_000)
     ]
-    start = time.perf_counter()
-    assert len(mine(turns)) == 20_000
-    assert time.perf_counter() - start < 3
+    assert [memory.sources for memory in mine(turns)] == [(place,) for place in range(20_000)]
 
 
 def test_the_assistants_echo_of_an_injected_memory_is_left_out() -> None:
