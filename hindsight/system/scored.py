@@ -9,13 +9,14 @@ import numpy as np
 
 from hindsight.features import matrix
 from hindsight.features.moment import Moment
+from hindsight.features.timeline import Timeline
 from hindsight.retrieval.candidates import Candidates
 from hindsight.retrieval.order import best
 from hindsight.scorer.head import logits, probability
 from hindsight.scorer.switch import TwoHeads
 from hindsight.system.baselines import at_least_one
 from hindsight.system.past import Past
-from hindsight.types import ConfigError, Hit, Query, Scorer, Turn
+from hindsight.types import ConfigError, Hit, Ints, Query, Scorer, Turn
 
 
 @dataclass(frozen=True)
@@ -52,27 +53,33 @@ class Scored:
 
     def recall(self, query: Query, k: int) -> list[Hit]:
         """Features are standardised over the candidates, as in training. ``similarity`` is the cosine to the query's text."""
-        at_least_one(k)
         past, pool = self.past.pool(query)
-        rows = self.candidates.rows(past, query, pool)
-        if len(rows) == 0:
-            return []
-        moment = Moment(past, query, rows)
-        parts = self.scorer.contributions(matrix.compute(moment, self.scorer.columns))
-        logit = logits(parts)
-        utility = probability(logit) if self.calibrated else None
-        places = best(past, rows, logit, k)
-        if utility is not None:
-            places = places[utility[places] >= self.threshold]
-        near = (past.pooled.view[rows[places]] * moment.encoded.pooled).sum(axis=1)  # row by row: the same for any k
-        return [
-            Hit(
-                query.query_id,
-                past.memories[rows[place]].memory_id,
-                score=float(logit[place]),
-                similarity=float(cosine),
-                utility=None if utility is None else float(utility[place]),
-                why={name: float(np.float64(part[place])) for name, part in parts.items()},
-            )
-            for place, cosine in zip(places.tolist(), near.tolist())
-        ]
+        return ranked(self.scorer, past, query, self.candidates.rows(past, query, pool), k, self.calibrated, self.threshold)
+
+
+def ranked(
+    scorer: Scorer, past: Timeline, query: Query, rows: Ints, k: int, calibrated: bool = True, threshold: float = 0.0
+) -> list[Hit]:
+    """The best k of the candidates ``rows``, those below the threshold left out. Raises DataError on a k below 1."""
+    at_least_one(k)
+    if len(rows) == 0:
+        return []
+    moment = Moment(past, query, rows)
+    parts = scorer.contributions(matrix.compute(moment, scorer.columns))
+    logit = logits(parts)
+    utility = probability(logit) if calibrated else None
+    places = best(past, rows, logit, k)
+    if utility is not None:
+        places = places[utility[places] >= threshold]
+    near = (past.pooled.view[rows[places]] * moment.encoded.pooled).sum(axis=1)  # row by row: the same for any k
+    return [
+        Hit(
+            query.query_id,
+            past.memories[rows[place]].memory_id,
+            score=float(logit[place]),
+            similarity=float(cosine),
+            utility=None if utility is None else float(utility[place]),
+            why={name: float(np.float64(part[place])) for name, part in parts.items()},
+        )
+        for place, cosine in zip(places.tolist(), near.tolist())
+    ]

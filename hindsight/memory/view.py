@@ -1,0 +1,98 @@
+"""The records of one user as arrays: what a system ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+import numpy as np
+import numpy.typing as npt
+
+from hindsight.features.postings import Column
+from hindsight.memory.record import Record
+from hindsight.types import Encoder, Floats, Ints, Query
+
+DAY = 86400.0
+Doubles = npt.NDArray[np.float64]
+
+
+class View:
+    """Rows are records in the order in which they became known. Only active ones are ranked; the others are kept for what they say
+    of them: what was superseded by what.
+
+    The encoder is asked once a text: give one that remembers."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self.records: list[Record] = []
+        self.row_of: dict[str, int] = {}  # by memory_id
+        self.pooled = Column(encoder.dimension)
+        self.source = Column(dtype=np.int64)  # last source position
+        self.active = Column(dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def update(self, changed: Sequence[Record], gone: Sequence[str] = ()) -> None:
+        """``changed``: records as they are now, new ones among them; ``gone``: ids of those erased."""
+        fresh = [one for one in changed if one.memory_id not in self.row_of]
+        for one in changed:
+            if (row := self.row_of.get(one.memory_id)) is not None:
+                if one.memory.text != self.records[row].memory.text:
+                    self.pooled.view[row] = self.encoder.encode([one.memory.text])[0].pooled
+                self.records[row] = one
+                self.active.view[row] = one.status == "active"
+        for one, encoded in zip(fresh, self.encoder.encode([one.memory.text for one in fresh]) if fresh else ()):
+            self.row_of[one.memory_id] = len(self.records)
+            self.records.append(one)
+            self.pooled.append(encoded.pooled)
+            self.source.append(max(one.memory.sources, default=-1))
+            self.active.append(one.status == "active")
+        if gone:
+            self._without(frozenset(gone))
+
+    def _without(self, gone: frozenset[str]) -> None:
+        """Nothing of what was erased stays here either."""
+        kept = [row for row, one in enumerate(self.records) if one.memory_id not in gone]
+        left = View(self.encoder)
+        left.records = [self.records[row] for row in kept]
+        left.row_of = {one.memory_id: row for row, one in enumerate(left.records)}
+        for mine, theirs in ((left.pooled, self.pooled), (left.source, self.source), (left.active, self.active)):
+            mine.extend(theirs.view[kept])
+        self.__dict__.update(left.__dict__)
+
+    def rows(self, query: Query | None = None) -> Ints:
+        """Active rows, ascending; for a query those drawn from before ``asked_at`` and before what the model sees anyway."""
+        kept = self.active.view
+        if query is not None:
+            kept = kept & (self.source.view < min((query.asked_at, *query.context)))
+        return np.flatnonzero(kept)
+
+    def of(self, rows: Ints) -> list[Record]:
+        return [self.records[row] for row in rows.tolist()]
+
+    def similarity(self, rows: Ints, text: str) -> Floats:
+        """(rows,) cosine to a text. Row by row: the same whatever the other rows are."""
+        return (self.pooled.view[rows] * self.encoder.encode([text])[0].pooled).sum(axis=1)
+
+    def age(self, rows: Ints, now: float) -> Doubles:
+        """(rows,) days since each was written."""
+        return np.array([days(one.written, now) for one in self.of(rows)], np.float64)
+
+    def unread(self, rows: Ints, now: float) -> Doubles:
+        """(rows,) days since each was recalled last, or written, where it never was."""
+        return np.array([days(one.written if one.read is None else one.read, now) for one in self.of(rows)], np.float64)
+
+
+def days(then: float, now: float) -> float:
+    """0 where either is unknown (0), and for what lies ahead."""
+    return max(0.0, now - then) / DAY if then and now else 0.0
+
+
+def seconds(time: str | None) -> float:
+    """Unix seconds of an ISO time, one without a zone taken as UTC so that all compare; 0 where it is unknown."""
+    try:
+        found = datetime.fromisoformat((time or "").replace("Z", "+00:00"))
+    except ValueError:
+        return 0.0
+    return found.replace(tzinfo=found.tzinfo or timezone.utc).timestamp()
