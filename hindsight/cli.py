@@ -15,7 +15,7 @@ from hindsight.reading import stage
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.bundled import FOLDER as BUNDLED
-from hindsight.system.build import ALONE
+from hindsight.system.build import ALONE, RUNTIME
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
 from hindsight.types import ConfigError, HindsightError
@@ -132,7 +132,7 @@ def evaluate(chosen: Settings) -> judging.Judged | None:
     suite = suite_of(chosen)
     scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
     paths = scorers["utility"]
-    scorers |= {"default": [Path(DEFAULT)], **dict.fromkeys(ALONE, paths)}
+    scorers |= {"default": [Path(DEFAULT)], **dict.fromkeys((*ALONE, RUNTIME), paths)}
     recipe = recipe_of(chosen)
     if paths and not chosen["evaluation"].crossfit:  # the checkpoint says which memories it scores
         recipe = replace(recipe, miner=miner_of(scorer_at(paths[0]), recipe.miner))

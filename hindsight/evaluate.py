@@ -18,20 +18,25 @@ from typing import Any
 
 import numpy as np
 
+from hindsight.features.timeline import Timeline
 from hindsight.measure.calibration import Doubles
-from hindsight.measure.ranking import measure, parse
+from hindsight.measure.ranking import Measure, covered, measure, parse
 from hindsight.miner.wording import clip
 from hindsight.retrieval.candidates import Candidates, CandidatesConfig
 from hindsight.system import external
 from hindsight.system.baselines import Plain
+from hindsight.system.bounds import Oracle
 from hindsight.system.build import TRAINED, systems
+from hindsight.system.naive import Naive
 from hindsight.system.past import Past
+from hindsight.system.rag import Rag
 from hindsight.system.scored import Scored
 from hindsight.train.learn import Encoding, built
-from hindsight.types import Case, ConfigError, Hit, Miner, Scorer, System, Turn
+from hindsight.types import Case, ConfigError, Hit, Keeps, Miner, Scorer, System, Turn
 
 # system name -> seed -> the scorer to use for this user
 Scorers = Mapping[str, Mapping[int, Scorer]]
+SHOWN = 5  # hits whose tokens are counted: what the sources put into a prompt
 LOST = "its evidence is no memory in the pool"
 Runs = dict[str, dict[str, dict[str, float]]]  # system -> query -> memory -> score
 
@@ -55,7 +60,7 @@ class Answers:
     """``rows``: one a question, system and seed, as measure/table.py wants them. ``lost``: reason -> questions without gold
     among the memories. ``noted``: what other people's runs lack or hold too much -> how often. ``utilities``: calibrated system -> of
     each question (utility of every candidate scored, whether it is gold), of the first seed. ``nothing``: of each question that nothing
-    in the past answers, the highest utility."""
+    in the past answers, the highest utility. ``history``: of each question, the tokens of all that could be recalled."""
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     runs: Runs = field(default_factory=dict[str, dict[str, dict[str, float]]])
@@ -64,10 +69,12 @@ class Answers:
     noted: dict[str, int] = field(default_factory=dict[str, int])
     utilities: dict[str, list[tuple[Doubles, Doubles]]] = field(default_factory=dict[str, list[tuple[Doubles, Doubles]]])
     nothing: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    history: list[int] = field(default_factory=list[int])
 
     def add(self, other: Answers) -> None:
         self.rows += other.rows
         self.qrels |= other.qrels
+        self.history += other.history
         for system, queries in other.runs.items():
             self.runs.setdefault(system, {}).update(queries)
         for system, found in other.utilities.items():
@@ -117,7 +124,8 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
     wanted = parse(ask.measures)
     for case in cases:
         new, told = tuple(case.turns[told:]), len(case.turns)  # a copy: a prefix still holds the stream that it was cut from
-        relevant = _relevant(past, case, new)
+        evidence = _evidence(past, case, new)
+        relevant = list(evidence)
         if not relevant:
             if case.relevant:
                 answers.lost[LOST] = answers.lost.get(LOST, 0) + 1
@@ -130,14 +138,17 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
         answers.qrels[case.query.query_id] = dict.fromkeys(relevant, 1)
         known, pool = past.pool(case.query)
         candidates.rows(known, case.query, pool)
+        answers.history.append(_tokens(past, [memory.text for memory in past.memories(case.query)]))
         for name, seed, system in asked:
             system.observe(case.query.user_id, new)
-            if isinstance(system, Plain):  # cheap, once its index has grown
+            if isinstance(system, Oracle):
+                system.gold[case.query.query_id] = relevant
+            if isinstance(system, Plain | Naive | Rag):  # cheap, once its index has grown
                 system.recall(case.query, 1)
             began = time.perf_counter()
             hits = system.recall(case.query, ask.k)
             spent = (time.perf_counter() - began) * 1000
-            ranking = [hit.memory_id for hit in hits]
+            values, shown = _judged(wanted, system, known, case, hits, evidence)
             answers.rows.append(
                 {
                     "query_id": case.query.query_id,
@@ -146,12 +157,13 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
                     "system": name,
                     "seed": seed,
                     "text": clip(case.query.text, 60),
-                    **measure(wanted, ranking, dict.fromkeys(relevant, 1)),
+                    **values,
                     "ms": spent,
+                    "tokens": _tokens(past, shown[:SHOWN]),
                     "pool": len(pool),
                 }
             )
-            if seed == 0:
+            if seed == 0 and not isinstance(system, Keeps):
                 answers.runs.setdefault(name, {})[case.query.query_id] = _scores(hits)
                 if isinstance(system, Scored) and system.calibrated:
                     every = system.recall(case.query, max(1, len(pool)))
@@ -169,11 +181,36 @@ def _scores(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.memory_id: hit.score for hit in hits}
 
 
-def _relevant(past: Past, case: Case, new: Sequence[Turn]) -> list[str]:
-    """Ids of the memories in the pool that record an evidence turn."""
+def _evidence(past: Past, case: Case, new: Sequence[Turn]) -> dict[str, frozenset[int]]:
+    """The memories in the pool that record an evidence turn -> the positions of those turns."""
     past.observe(case.query.user_id, new)
-    wanted = set(case.relevant)
-    return [memory.memory_id for memory in past.memories(case.query) if wanted.intersection(memory.sources)]
+    wanted = frozenset(case.relevant)
+    found = {memory.memory_id: wanted.intersection(memory.sources) for memory in past.memories(case.query)}
+    return {memory_id: positions for memory_id, positions in found.items() if positions}
+
+
+def _judged(
+    wanted: Sequence[Measure],
+    system: System,
+    known: Timeline,
+    case: Case,
+    hits: Sequence[Hit],
+    evidence: Mapping[str, frozenset[int]],
+) -> tuple[dict[str, float], list[str]]:
+    """(measure -> value, the texts of the hits)."""
+    if isinstance(system, Keeps):
+        own = system.memories(case.query, hits)
+        values = covered(wanted, [frozenset(memory.sources) for memory in own], list(evidence.values()))
+        return values, [memory.text for memory in own]
+    ranking = [hit.memory_id for hit in hits]
+    texts = [known.memories[known.row_of[one]].text for one in ranking if one in known.row_of]
+    return measure(wanted, ranking, dict.fromkeys(evidence, 1)), texts
+
+
+def _tokens(past: Past, texts: Sequence[str]) -> int:
+    """As the encoder counts them, line by line."""
+    lines = [line for text in texts for line in text.split("\n") if line]
+    return sum(len(encoded.pieces) for encoded in past.encoder.encode(lines)) if lines else 0
 
 
 def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> list[tuple[str, int, System]]:

@@ -193,6 +193,7 @@ def evaluate(
         say(f"eval: the switch chose the better head for {chosen_right['right']:.3f} of the {chosen_right['differ']} questions on which "
             f"the two differ; it took act for {chosen_right['act']:.3f} of them")  # fmt: skip
     metrics["notes"] = list(getattr(suite, "notes", ()))
+    metrics["history_tokens"] = round(float(np.mean(answers.history)), 1)
     if not evaluation.crossfit:  # whose heads are not calibrated: nobody is held out of a fold
         metrics["calibration"] = calibration_of(answers.utilities, scorers)
         metrics["abstention"] = abstention_of(answers.utilities, answers.nothing)
@@ -316,7 +317,7 @@ def _notes(names: Sequence[str], recipe: Recipe, cases: Sequence[Case]) -> dict[
     sample = recipe.encoding.build().encode([turn.text for turn in cases[-1].turns[:200]])
     vectors = sum(map(bytes_of, sample)) / max(1, len(sample))
     pooled = 2 * len(sample[0].pooled)
-    kept = {"dense": pooled, "rrf": pooled, "recent": 0, "random": 0}
+    kept = {"dense": pooled, "naive": pooled, "rrf": pooled, "recent": 0, "random": 0, "full_context": 0, "oracle": 0}
     seen = dict.fromkeys(
         ("prior", "cues"), "its weights were made by people who had seen LoCoMo, BEAM and LongMemEval questions"
     )

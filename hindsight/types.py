@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -349,6 +349,16 @@ class System(Protocol):
 
     def recall(self, query: Query, k: int) -> list[Hit]:
         """Best first, ties by memory_id; only the query's user, only memories drawn from before ``asked_at``."""
+        ...
+
+
+@runtime_checkable
+class Keeps(System, Protocol):
+    """A system with memories of its own making (facts, chunks), not those of the shared pool: a hit counts by the evidence that its
+    ``sources`` cover."""
+
+    def memories(self, query: Query, hits: Sequence[Hit]) -> list[Memory]:
+        """What each of the hits of this query's recall is."""
         ...
 
 

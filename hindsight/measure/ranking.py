@@ -70,11 +70,32 @@ def measure(
     if not ideal:
         raise ValueError("no relevant memory: the measures of this query are undefined; count it as skipped")
     got = [max(gains.get(memory_id, 0), 0) for memory_id in dict.fromkeys(ranking)]
-    return {str(one): _value(one, got, ideal) for one in measures}
+    return {str(one): _value(one, got, [int(gain > 0) for gain in got], ideal) for one in measures}
 
 
-def _value(one: Measure, got: list[int], ideal: list[int]) -> float:
-    found = sum(gain > 0 for gain in got[: one.cutoff])
+def covered(
+    measures: Iterable[Measure], hits: Sequence[AbstractSet[int]], evidence: Sequence[AbstractSet[int]]
+) -> dict[str, float]:
+    """The same measures for hits that may each hold several pieces of evidence, or none of their own.
+
+    ``hits``: the positions that each draws on, best first; ``evidence``: the positions of each relevant memory, one of which is enough.
+    A hit gains what it is the first to cover; with hits of one position each this is ``measure``. A hit that covers several counts each
+    at its own rank, so nDCG is cut at 1. Raises ValueError if there is no evidence.
+    """
+    if not evidence:
+        raise ValueError("no relevant memory: the measures of this query are undefined; count it as skipped")
+    left = list(evidence)
+    got: list[int] = []
+    for positions in hits:
+        still = [one for one in left if not one & positions]
+        got.append(len(left) - len(still))
+        left = still
+    return {str(one): min(1.0, _value(one, got, got, [1] * len(evidence))) for one in measures}
+
+
+def _value(one: Measure, got: list[int], counts: list[int], ideal: list[int]) -> float:
+    """``got``: gain of each rank; ``counts``: how many relevant ones are found there."""
+    found = sum(counts[: one.cutoff])
     match one.name:
         case "recall":
             return found / len(ideal)

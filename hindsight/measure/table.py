@@ -1,7 +1,8 @@
 """Per-question rows -> the body of metrics.json.
 
 A row is one question, system and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, one key a measure,
-and where known `ms` (time of this recall) and `pool` (memories that could have been recalled). Every system must have
+and where known `ms` (time of this recall), `tokens` (of the first hits' text) and `pool` (memories that could have been
+recalled). Every system must have
 answered every question, with every one of its seeds: a missing row is an error, never a zero.
 
 A question's value is its mean over seeds; the interval then resamples users, so it speaks of new users of the same kind
@@ -222,9 +223,11 @@ def _seed_sd(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, float]:
 
 def _cost(rows: Sequence[Row]) -> dict[str, Any]:
     times = [row["ms"] for row in rows if row.get("ms") is not None]
+    tokens = [row["tokens"] for row in rows if row.get("tokens") is not None]
+    found: dict[str, Any] = {"tokens": round(float(np.mean(tokens)), 1)} if tokens else {}
     if not times:
-        return {}
-    return {"ms_per_query": {"p50": _six(np.percentile(times, 50)), "p95": _six(np.percentile(times, 95))}}
+        return found
+    return found | {"ms_per_query": {"p50": _six(np.percentile(times, 50)), "p95": _six(np.percentile(times, 95))}}
 
 
 def _six(value: Any) -> Any:

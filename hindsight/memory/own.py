@@ -141,8 +141,8 @@ class Own:
             self._log(rows, at, "edited", [memory_id], {"why": why, "version": edited.version})
             return edited
 
-    def read(self, ids: Sequence[str], at: float = 0.0) -> None:
-        """Each was recalled once more."""
+    def read(self, ids: Sequence[str], at: float = 0.0, detail: Mapping[str, Any] | None = None) -> None:
+        """Each was recalled once more. ``detail``: for the audit log."""
         with self._writing() as (rows, change):
             for memory_id in ids:
                 one = self._known(rows, memory_id)
@@ -150,6 +150,7 @@ class Own:
                 rows.update(
                     "memories", {"reads": one.reads + 1, "read": seen, "change": change}, "memory_id = ?", (memory_id,)
                 )
+            self._log(rows, at, "recalled", ids, detail or {})
 
     def records(self, *statuses: Status) -> list[Record]:
         """Those with one of the statuses, active where none is given, by their last source."""

@@ -13,9 +13,6 @@ from hindsight.types import Hit, Query, Turn
 class Policy(Protocol):
     """All three see the past alone: turns that have been said, and records of one user."""
 
-    @property
-    def name(self) -> str: ...
-
     def written(self, turns: Sequence[Turn], known: View) -> list[Record]:
         """What new turns of one user, in order, are remembered as, at once."""
         ...

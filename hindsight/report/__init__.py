@@ -40,7 +40,7 @@ def label(measure: str) -> str:
 
 
 def amount(value: float | None) -> str:
-    """Milliseconds or bytes, three figures: `0.42`, `12.3`, `1,843`."""
+    """Milliseconds, bytes or tokens, three figures: `0.42`, `12.3`, `1,843`."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -98,6 +98,8 @@ def facts(metrics: Metrics) -> dict[str, str]:
     found["left out"] = f"{sum(skipped.values()):,}: {reasons}" if reasons else "none"
     if pool := metrics.get("pool"):
         found["pool"] = f"{pool['min']:,} / {pool['median']:,.0f} / {pool['max']:,} memories (min / median / max)"
+    if history := metrics.get("history_tokens"):
+        found["history"] = f"{history:,.0f} tokens a question; tokens: of the first 5 hits"
     found["seeds"] = ", ".join(map(str, metrics.get("seeds", []))) or "none"
     found["data"] = f"sha256 {str(metrics.get('data_sha256', 'unknown'))[:16]}"
     return {name: visible(value) for name, value in found.items()}
@@ -120,5 +122,9 @@ def cautions(metrics: Metrics) -> list[str]:
 
 def notes(system: Mapping[str, Any]) -> dict[str, str]:
     """A system's facts that are neither a measure nor a cost: `trained_on`, `seen`, ..."""
-    plain = {key: value for key, value in system.items() if key != "bytes_per_memory" and not isinstance(value, Mapping)}
+    plain = {
+        key: value
+        for key, value in system.items()
+        if key not in ("bytes_per_memory", "tokens") and not isinstance(value, Mapping)
+    }
     return {key.replace("_", " "): visible(value) for key, value in plain.items()}

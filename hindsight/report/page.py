@@ -113,7 +113,7 @@ def _systems(metrics: Metrics, measures: Sequence[str]) -> list[dict[str, Any]]:
             for cell in [one.get(name, {})]
         ]
         times = one.get("ms_per_query") or {}
-        cost = [times.get("p50"), times.get("p95"), one.get("bytes_per_memory")]
+        cost = [times.get("p50"), times.get("p95"), one.get("bytes_per_memory"), one.get("tokens")]
         found.append({"name": system, "cells": cells, "cost": cost, "notes": notes(one)})
     return found
 

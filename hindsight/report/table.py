@@ -29,7 +29,7 @@ from hindsight.report import (
 )
 
 _CELL = 15  # columns that `.645` over `{.621, .668}` takes, with its padding
-_COST = 27
+_COST = 36
 _STYLE = {"above": "green", "below": "red", "not apart": "yellow"}
 
 
@@ -76,14 +76,16 @@ def _table(metrics: Metrics, measures: Sequence[str], cost: bool, plain: bool) -
     table.add_column("system", no_wrap=True)
     for name in measures:
         table.add_column(label(name) + ("*" if name in saturated else ""), justify="right", no_wrap=True)
-    for heading in ("ms p50", "ms p95", "bytes") if cost else ():
+    for heading in ("ms p50", "ms p95", "bytes", "tokens") if cost else ():
         table.add_column(heading, justify="right", no_wrap=True)
     best = {name: max(one[name]["mean"] for one in systems.values() if name in one) for name in measures}
     for system, one in systems.items():
         cells = [_cell(one.get(name), best[name], plain) for name in measures]
         if cost:
             times = one.get("ms_per_query") or {}
-            cells += [Text(amount(v)) for v in (times.get("p50"), times.get("p95"), one.get("bytes_per_memory"))]
+            cells += [
+                Text(amount(v)) for v in (times.get("p50"), times.get("p95"), one.get("bytes_per_memory"), one.get("tokens"))
+            ]
         table.add_row(Text(visible(system)), *cells)
     return table
 

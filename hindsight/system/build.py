@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from hindsight.memory.policy import Policy
 from hindsight.retrieval.candidates import Candidates
 from hindsight.scorer.formula import CUES, PRIOR, ZSUM, Formula
 from hindsight.system import baselines
 from hindsight.system.baselines import Plain
+from hindsight.system.bionic import Bionic
+from hindsight.system.bounds import FullContext, Oracle
+from hindsight.system.layered import Layered
+from hindsight.system.lived import Lived
+from hindsight.system.naive import Naive
 from hindsight.system.past import Past
+from hindsight.system.rag import Rag
+from hindsight.system.reflective import Reflective
+from hindsight.system.scheduler import Scheduler
 from hindsight.system.scored import Scored
+from hindsight.system.utility import Utility
 from hindsight.types import ConfigError, Scorer, System
 
 _PLAIN: Mapping[str, Callable[[Past], Plain]] = {
@@ -19,10 +30,18 @@ _PLAIN: Mapping[str, Callable[[Past], Plain]] = {
     "rrf": baselines.rrf,
 }
 _FIXED: Mapping[str, Formula] = {"zsum": ZSUM, "prior": PRIOR, "cues": CUES}
+_OWN: Mapping[str, Callable[[Past], System]] = {"naive": Naive, "rag": Rag, "full_context": FullContext, "oracle": Oracle}
+_POLICIES: Mapping[str, Callable[[str], Policy]] = {
+    "bionic": Bionic,
+    "reflective": Reflective,
+    "scheduler": Scheduler,
+    "layered": Layered,
+}
 CONTROLS = ("utility_hidden", "utility_shuffled", "utility_gold")
 ALONE = {"utility_ask": "ask", "utility_act": "act"}  # one head of a switch for every query: what the switch is held against
-TRAINED = ("utility", "default", *CONTROLS, *ALONE)  # default: the checkpoint that comes with the package
-NAMES = ("random", *_PLAIN, *_FIXED, "formula", *TRAINED)
+RUNTIME = "runtime"  # the utility scorer as hindsight.open_memory serves it: with conflicts settled
+TRAINED = ("utility", "default", *CONTROLS, *ALONE, RUNTIME)  # default: the checkpoint that comes with the package
+NAMES = ("random", *_PLAIN, *_FIXED, "formula", *_OWN, *_POLICIES, *TRAINED)
 
 
 def systems(
@@ -51,6 +70,13 @@ def systems(
             return baselines.random(past, seed)
         if name in _PLAIN:
             return _PLAIN[name](past)
+        if name in _OWN:
+            return _OWN[name](past)
+        if name in _POLICIES:
+            return Lived(name, _POLICIES[name], past.encoder)
+        if name == RUNTIME:
+            policy = partial(Utility, scorer=scorers[name], threshold=threshold, candidates=candidates)
+            return Lived(name, policy, past.encoder)
         if name in TRAINED:
             return Scored(name, scorers[name], past, candidates, calibrated=True, threshold=threshold)
         return Scored(name, _FIXED[name] if name in _FIXED else scorers[name], past, candidates)

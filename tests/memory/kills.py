@@ -80,7 +80,9 @@ def main() -> None:
             elif one is None:  # the erasing had begun, and was not acknowledged
                 right = "edited" not in said or "superseded" not in said
             else:
-                right = ("edited" not in said or one.version == 2) and ("superseded" not in said or one.status == "superseded")
+                right = ("edited" not in said or one.version == 2) and (
+                    "superseded" not in said or one.status == "superseded"
+                )
             lost += [] if right else [f"{memory_id} {sorted(said)}"]
     print(json.dumps({"kills": kills, "acknowledged": sum(map(len, told.values())), "lost": lost, "problems": problems}))
 

@@ -6,7 +6,9 @@ from hindsight.memory.record import Record
 from hindsight.types import Memory, ToolCall, Turn, opaque
 
 
-def turn(position: int, text: str = "", role: Any = "user", session: str = "s1", calls: tuple[ToolCall, ...] = (), time=None):
+def turn(
+    position: int, text: str = "", role: Any = "user", session: str = "s1", calls: tuple[ToolCall, ...] = (), time=None
+):
     return Turn(position, session, role, role, text or f"turn {position}", time, calls)
 
 

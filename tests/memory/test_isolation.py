@@ -12,13 +12,31 @@ from hindsight.types import DataError
 from tests.memory.records import record, turn
 
 # ids that a careless statement would mix up: patterns, quotes, comments, NUL, look-alikes, one a prefix of the other
-USERS = ("ann", "Ann", "ann ", "an", "%", "_nn", "' OR '1'='1", "ann' --", 'a"b', "ann\0", "аnn", "ａｎｎ", "0", "None", "ann; DROP TABLE events")
+USERS = (
+    "ann", "Ann", "ann ", "an", "%", "_nn", "' OR '1'='1", "ann' --", 'a"b', "ann\0", "аnn", "ａｎｎ", "0", "None",
+    "ann; DROP TABLE events",
+)  # fmt: skip
 TEXTS = ("Oslo", "Rome", "Oslo and Rome")
 
 steps = st.lists(
     st.tuples(
         st.sampled_from(USERS),
-        st.sampled_from(("append", "write", "edit", "archive", "restore", "supersede", "read", "erase", "vectors", "trace", "batch", "all")),
+        st.sampled_from(
+            (
+                "append",
+                "write",
+                "edit",
+                "archive",
+                "restore",
+                "supersede",
+                "read",
+                "erase",
+                "vectors",
+                "trace",
+                "batch",
+                "all",
+            )
+        ),
         st.integers(0, 3),
         st.sampled_from(TEXTS),
     ),

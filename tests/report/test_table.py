@@ -31,10 +31,10 @@ SCHEMA = json.loads("""{
 GOLDEN = """\
 suite locomo; unit turn; n 1,536 questions; left out 4: no evidence 4; seeds 0, 1, 2, 3, 4; data sha256 9f2c
 
-| system  |         recall@10 | ms p50 | ms p95 | bytes |
-|---------|-------------------|--------|--------|-------|
-| bm25    | .600 {.580, .620} |   1.20 |   2.00 |     – |
-| utility | .812 {.790, .830} |      – |      – |     – |
+| system  |         recall@10 | ms p50 | ms p95 | bytes | tokens |
+|---------|-------------------|--------|--------|-------|--------|
+| bm25    | .600 {.580, .620} |   1.20 |   2.00 |     – |      – |
+| utility | .812 {.790, .830} |      – |      – |     – |      – |
 
 utility minus bm25: recall@10 +.212 {.190, .230}, cluster dialogue, p = .0010
 """

@@ -7,7 +7,7 @@ from hindsight.scorer.formula import Formula
 from hindsight.scorer.linear import Linear
 from hindsight.system.build import NAMES, TRAINED, systems
 from hindsight.system.past import Past
-from hindsight.types import ConfigError
+from hindsight.types import ConfigError, Keeps
 from tests.system.stream import query, turns
 
 
@@ -22,7 +22,9 @@ def test_every_name_builds_and_all_rank_the_same_pool():
     scorers = {name: Linear("ask").build() for name in TRAINED} | {"formula": Formula({"age_log": -1.0})}
     made = systems(NAMES, past, CandidatesConfig().build(), scorers)
     assert list(made) == list(NAMES)
-    pools = {frozenset(hit.memory_id for hit in system.recall(query("tea?", 40), 99)) for system in made.values()}
+    shared = {name: system for name, system in made.items() if not isinstance(system, Keeps)}
+    assert set(made) - set(shared) == {"rag", "full_context", "bionic", "reflective", "scheduler", "layered", "runtime"}
+    pools = {frozenset(hit.memory_id for hit in system.recall(query("tea?", 40), 99)) for system in shared.values()}
     assert len(pools) == 1 and len(next(iter(pools))) == 40
 
 

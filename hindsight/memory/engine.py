@@ -1,0 +1,170 @@
+"""One user's memory at work: turns go in, memories are written, changed and recalled, and each decision is logged.
+
+The policy decides what is remembered and how it is ranked; here is what holds for every policy: facts that are told anew supersede,
+contradictions never merge, an old value never stands ahead of its successor, a batch is consolidated whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hindsight.memory.conflict import WEAKENED, decide, in_order
+from hindsight.memory.consolidate import Unconsolidated
+from hindsight.memory.facts import facts_of
+from hindsight.memory.lifecycle import Lifecycle, expired, faded
+from hindsight.memory.own import Own
+from hindsight.memory.policy import Policy
+from hindsight.memory.record import Record
+from hindsight.memory.view import View, seconds
+from hindsight.types import DataError, Encoder, Hit, Memory, Query, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Ids. ``superseded``: old -> new. ``unconsolidated``: (start, stop, why) of the batches that are to be tried again."""
+
+    written: tuple[str, ...] = ()
+    superseded: Mapping[str, str] = field(default_factory=dict[str, str])
+    archived: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    unconsolidated: tuple[tuple[int, int, str], ...] = ()
+
+    def __add__(self, other: Changes) -> Changes:
+        return Changes(
+            self.written + other.written,
+            {**self.superseded, **other.superseded},
+            self.archived + other.archived,
+            self.known + other.known,
+            self.unconsolidated + other.unconsolidated,
+        )
+
+
+class Engine:
+    """``lifecycle`` None: nothing fades. Times are the turns' own (``now`` is the last one's), so a replay does what the day did; a
+    caller with a clock stamps its turns."""
+
+    def __init__(self, own: Own, policy: Policy, encoder: Encoder, lifecycle: Lifecycle | None = None) -> None:
+        self.own, self.policy, self.lifecycle = own, policy, lifecycle
+        self.view = View(encoder)
+        self.change = -1
+        self.now = 0.0
+        self.sync()
+
+    def sync(self) -> None:
+        """Takes in what any process wrote since."""
+        found = self.own.since(self.change)
+        if found.erased:
+            here = {one.memory_id for one in found.records}
+            self.view.update(found.records, [one.memory_id for one in self.view.records if one.memory_id not in here])
+            self.view.turns = self.own.events()
+        elif found.change != self.change:
+            self.view.update(found.records)
+            self.view.turns += self.own.events(self.view.turns[-1].position + 1 if self.view.turns else 0)
+        self.change = found.change
+
+    def record(self, turns: Sequence[Turn]) -> Changes:
+        """New turns, in order: faithfully as events, and as what the policy writes of them at once."""
+        self.own.append(turns)
+        self.now = max([self.now, *(seconds(turn.time) for turn in turns)])
+        self.sync()
+        return self._keep(self.policy.written(turns, self.view), turns)
+
+    def consolidate(self) -> Changes:
+        """All events since the last time, and the batches that could not be done then; then what has faded is archived."""
+        start, stop = self.own.batched(), self.own.next_position()
+        if start < stop:
+            self.own.batch(start, stop)
+        done = Changes()
+        for first, last in self.own.pending():
+            self.sync()
+            turns = self.own.events(first, last)
+            try:
+                made = self.policy.consolidated(turns, self.view)
+            except Unconsolidated as error:
+                self.own.failed(first, str(error))
+                done += Changes(unconsolidated=((first, last, str(error)),))
+                continue
+            with self.own.settling(first):
+                done += self._keep(made, turns)
+        return done + self._fade()
+
+    def recall(self, query: Query, k: int) -> list[Hit]:
+        """Best first; none that is superseded ahead of what superseded it. Whatever is returned counts as read.
+
+        Raises DataError on a moment that is past: what was said since has changed the memory, and can't be taken out of it.
+        """
+        self.sync()
+        if self.view.turns and query.asked_at <= self.view.turns[-1].position:
+            raise DataError(
+                "recall", f"asked_at={query.asked_at}", f"a position after the last event's, {self.view.turns[-1].position}"
+            )
+        hits = in_order(self.policy.recalled(self.view, query, k), self.view.successors())[:k]
+        if hits:
+            at = seconds(query.time) or self.now
+            self.own.read([hit.memory_id for hit in hits], at, {"scores": [round(hit.score, 6) for hit in hits]})
+            self.sync()
+        return hits
+
+    def memory(self, memory_id: str) -> Memory:
+        return self.view.records[self.view.row_of[memory_id]].memory
+
+    def _keep(self, made: Sequence[Record], turns: Sequence[Turn]) -> Changes:
+        """Each new record against those that are there. A fact that is known is not written twice."""
+        said = {fact.about: fact.change for turn in turns if turn.role == "user" for fact in facts_of(turn.text)}
+        written: list[str] = []
+        known: list[str] = []
+        superseded: dict[str, str] = {}
+        plain = [one for one in made if not one.about and one.memory_id not in self.view.row_of]
+        if plain:
+            self.own.write(plain, self.now)
+            written += [one.memory_id for one in plain]
+        for one in (one for one in made if one.about):
+            self.sync()
+            active = self.view.about(one.about)
+            decision = decide(one, active, said.get(one.about, "explicit") or "explicit", _weakened(active))
+            if decision.what == "drop":
+                known.append(decision.olds[0])
+            elif decision.what == "replace":
+                self.own.supersede(decision.olds, one, self.now, "another value")
+                superseded |= dict.fromkeys(decision.olds, one.memory_id)
+                written.append(one.memory_id)
+            else:
+                self.own.write([one], self.now)
+                written.append(one.memory_id)
+                if decision.what == "weaken":
+                    self.own.write(
+                        [_less_sure(old) for old in active if old.memory_id in decision.olds], self.now, "a vague change"
+                    )
+        archived = self._withdrawn(said, turns)
+        self.sync()
+        return Changes(tuple(written), superseded, tuple(archived), tuple(known))
+
+    def _withdrawn(self, said: Mapping[str, str], turns: Sequence[Turn]) -> list[str]:
+        """What the user says holds no more is archived."""
+        gone = [old for about, change in said.items() if change == "withdrawn" for old in self.view.about(about)]
+        ids = [old.memory_id for old in gone if old.memory.sources[-1] < turns[0].position]
+        if ids:
+            self.own.archive(ids, self.now, "withdrawn")
+        return ids
+
+    def _fade(self) -> Changes:
+        if self.lifecycle is None:
+            return Changes()
+        active = self.view.of(self.view.rows())
+        gone = dict.fromkeys([*expired(active, self.now), *faded(active, self.now, self.lifecycle)])
+        if gone:
+            self.own.archive(list(gone), self.now, "faded")
+            self.sync()
+        return Changes(archived=tuple(gone))
+
+
+def _weakened(active: Sequence[Record]) -> bool:
+    return any(
+        one.memory.confidence is not None and one.memory.confidence < 1 and one.memory.kind == "fact" for one in active
+    )
+
+
+def _less_sure(one: Record) -> Record:
+    sure = 1.0 if one.memory.confidence is None else one.memory.confidence
+    return replace(one, memory=replace(one.memory, confidence=WEAKENED * sure))
