@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hindsight.runtime.memory import OpenMemory
     from hindsight.scorer.load import Checkpoint
 
-__all__ = ["load"]
+__all__ = ["load", "open_memory"]
 
 
 def load(folder: str | Path) -> Checkpoint:
@@ -16,3 +17,10 @@ def load(folder: str | Path) -> Checkpoint:
     from hindsight.scorer.load import load as read  # torch comes with it, so not before it is wanted
 
     return read(Path(folder))
+
+
+def open_memory(path: str | Path, user_id: str, **settings: Any) -> OpenMemory:
+    """One user's memory in a store, which is made where there is none: see ``hindsight.runtime.open.open_memory`` for the settings."""
+    from hindsight.runtime.open import open_memory as opened
+
+    return opened(path, user_id, **settings)

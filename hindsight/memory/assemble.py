@@ -51,7 +51,8 @@ def plain(text: str) -> str:
 
 
 def assemble(ranked: Sequence[Record], conversation: Sequence[Turn], tokens: Tokens, budget: Budget) -> Assembled:
-    """``ranked``: best first; the worst are left out where the budget ends. Facts stand before events, events by their time."""
+    """``ranked``: best first; the worst are left out where the budget ends, and what the conversation says itself. Facts stand before
+    events, events by their time."""
     said = [f"{turn.speaker or turn.role}: {turn.text}" for turn in conversation]
     room = budget.window - budget.reply - tokens(CONVERSATION + "\n")
     dropped, used = 0, tokens("\n".join(said))
@@ -61,7 +62,10 @@ def assemble(ranked: Sequence[Record], conversation: Sequence[Turn], tokens: Tok
     frame = tokens(f"{BACKGROUND}\n{HISTORY}\n")
     free = min(budget.memory, room - used) - frame
     chosen: list[Record] = []
+    there = {turn.position for turn in conversation[dropped:]}
     for one in ranked:
+        if one.memory.kind == "turn" and there.issuperset(one.memory.sources):
+            continue
         cost = tokens(f"{line(one)}\n")
         if cost <= free:
             chosen.append(one)

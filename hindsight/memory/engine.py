@@ -64,11 +64,20 @@ class Engine:
         self.change = found.change
 
     def record(self, turns: Sequence[Turn]) -> Changes:
-        """New turns, in order: faithfully as events, and as what the policy writes of them at once."""
-        self.own.append(turns)
-        self.now = max([self.now, *(seconds(turn.time) for turn in turns)])
+        """New turns, in order: faithfully as events, and as what the policy writes of them at once. Both or neither."""
         self.sync()
-        return self._keep(self.policy.written(turns, self.view), turns)
+        try:
+            with self.own.together():
+                self.own.append(turns)
+                self.now = max([self.now, *(seconds(turn.time) for turn in turns)])
+                last = self.view.turns[-1].position if self.view.turns else -1
+                self.view.turns += [turn for turn in turns if turn.position > last]
+                done = self._keep(self.policy.written(turns, self.view), turns)
+        except BaseException:  # what the view has taken in of it is not in the store
+            self.view, self.change = View(self.view.encoder), -1
+            raise
+        self.sync()  # what is encoded is encoded here, when no other writer waits
+        return done
 
     def consolidate(self) -> Changes:
         """All events since the last time, and the batches that could not be done then; then what has faded is archived."""
@@ -85,26 +94,29 @@ class Engine:
                 self.own.failed(first, str(error))
                 done += Changes(unconsolidated=((first, last, str(error)),))
                 continue
-            with self.own.settling(first):
-                done += self._keep(made, turns)
+            try:
+                with self.own.settling(first):
+                    done += self._keep(made, turns)
+            except BaseException:
+                self.view, self.change = View(self.view.encoder), -1
+                raise
         return done + self._fade()
 
     def recall(self, query: Query, k: int) -> list[Hit]:
-        """Best first; none that is superseded ahead of what superseded it. Whatever is returned counts as read.
+        """Best first; none that is superseded ahead of what superseded it. Say with ``read`` what of it was given to somebody.
 
         Raises DataError on a moment that is past: what was said since has changed the memory, and can't be taken out of it.
         """
         self.sync()
         if self.view.turns and query.asked_at <= self.view.turns[-1].position:
-            raise DataError(
-                "recall", f"asked_at={query.asked_at}", f"a position after the last event's, {self.view.turns[-1].position}"
-            )
-        hits = in_order(self.policy.recalled(self.view, query, k), self.view.successors())[:k]
-        if hits:
-            at = seconds(query.time) or self.now
-            self.own.read([hit.memory_id for hit in hits], at, {"scores": [round(hit.score, 6) for hit in hits]})
-            self.sync()
-        return hits
+            wanted = f"a position after the last event's, {self.view.turns[-1].position}"
+            raise DataError("recall", f"asked_at={query.asked_at}", wanted)
+        return in_order(self.policy.recalled(self.view, query, k), self.view.successors())[:k]
+
+    def read(self, query: Query, hits: Sequence[Hit]) -> None:
+        """These count as recalled."""
+        scores = {"scores": [round(hit.score, 6) for hit in hits]}
+        self.own.read([hit.memory_id for hit in hits], seconds(query.time) or self.now, scores)
 
     def memory(self, memory_id: str) -> Memory:
         return self.view.records[self.view.row_of[memory_id]].memory

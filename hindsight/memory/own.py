@@ -64,6 +64,12 @@ class Own:
     def __init__(self, store: Store, user_id: str) -> None:
         self.user_id, self._store = user_id, store
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All calls within are one transaction."""
+        with self._store.writing():
+            yield
+
     # events
 
     def append(self, turns: Sequence[Turn]) -> None:
@@ -237,6 +243,14 @@ class Own:
         with self._reading() as rows:
             return [trace_of(body) for (body,) in rows.select("traces", "trace", order="number")]
 
+    def cite(self, memory_ids: Sequence[str]) -> None:
+        """The reply to the last recall used these."""
+        with self._writing() as (rows, _):
+            last = rows.select("traces", "number, trace", order="number DESC LIMIT 1")
+            for number, body in last:
+                cited = to_json(replace(trace_of(body), cited=tuple(memory_ids)))
+                rows.update("traces", {"trace": cited}, "number = ?", (number,))
+
     # consolidation
 
     def batch(self, start: int, stop: int) -> None:
@@ -287,6 +301,11 @@ class Own:
         """memory_id -> bytes, of this encoder alone."""
         with self._reading() as rows:
             return dict(rows.select("vectors", "memory_id, body", "fingerprint = ?", (fingerprint,)))
+
+    def vectored(self, fingerprint: str) -> frozenset[str]:
+        """Ids of the memories that have vectors of this encoder."""
+        with self._reading() as rows:
+            return frozenset(row[0] for row in rows.select("vectors", "memory_id", "fingerprint = ?", (fingerprint,)))
 
     # within a transaction
 

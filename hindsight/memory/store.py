@@ -34,6 +34,7 @@ class Store:
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
+        self.closed = False
         self._lock = threading.RLock()
         self._database = _connected(self.path)
         self.salt = self._salt()
@@ -91,6 +92,7 @@ class Store:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+            self.closed = True
 
     def __enter__(self) -> Store:
         return self

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hindsight.features.postings import Column
 from hindsight.memory.record import Record
+from hindsight.text import terms
 from hindsight.types import Encoder, Floats, Ints, Query, Turn
 
 DAY = 86400.0
@@ -31,6 +32,7 @@ class View:
         self.pooled = Column(encoder.dimension)
         self.source = Column(dtype=np.int64)  # last source position
         self.active = Column(dtype=np.bool_)
+        self.terms: set[str] = set()  # of all texts, those of inactive records too
         self.turn_at: dict[int, str] = {}  # position -> memory_id of the turn's own memory
         self._about: dict[str, dict[str, None]] = {}  # what a fact is of -> memory_ids, in order
         self._after: dict[str, str] = {}  # memory_id -> its successor
@@ -60,6 +62,7 @@ class View:
             self._without(frozenset(gone))
 
     def _note(self, one: Record) -> None:
+        self.terms.update(terms(one.memory.text))
         if one.memory.kind == "turn":
             self.turn_at[one.memory.sources[-1]] = one.memory_id
         if one.about:

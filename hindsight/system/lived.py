@@ -32,7 +32,10 @@ class Lived:
 
     def recall(self, query: Query, k: int) -> list[Hit]:
         at_least_one(k)
-        return self._engine(query.user_id).recall(query, k)
+        engine = self._engine(query.user_id)
+        hits = engine.recall(query, k)
+        engine.read(query, hits)
+        return hits
 
     def memories(self, query: Query, hits: Sequence[Hit]) -> list[Memory]:
         engine = self._engine(query.user_id)

@@ -1,0 +1,1 @@
+"""A user's memory, open: what ``hindsight.open_memory`` returns."""

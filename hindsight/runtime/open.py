@@ -1,0 +1,53 @@
+"""Opens a user's memory: store, encoder, policy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hindsight.encoder import golden
+from hindsight.encoder.hf import HfEncoderConfig
+from hindsight.memory.policy import Policy
+from hindsight.memory.store import open_store
+from hindsight.memory.working import Tokens
+from hindsight.runtime.memory import OpenMemory, Settings, about
+from hindsight.runtime.vectors import StoredVectors
+from hindsight.scorer.load import DEFAULT, load
+from hindsight.system.bionic import Bionic
+from hindsight.system.layered import Layered
+from hindsight.system.reflective import Reflective
+from hindsight.system.scheduler import Scheduler
+from hindsight.system.utility import Utility
+from hindsight.types import Encoder
+
+_PLAIN = {"bionic": Bionic, "reflective": Reflective, "scheduler": Scheduler, "layered": Layered}
+
+
+def open_memory(
+    path: str | Path, user_id: str, scorer: str | Path = DEFAULT, encoder: Encoder | None = None, settings: Settings | None = None,
+    tokens: Tokens = about, clock: Callable[[], float] = time.time,
+) -> OpenMemory:  # fmt: skip
+    """``path``: of the store, which is made where there is none. ``scorer``: a scorer folder, for the utility system. ``encoder``: the
+    one that the scorer was trained with where none is given; it must keep nothing on disk. ``tokens``: of the reader's tokenizer.
+
+    Raises DataError where the store or the scorer is none, or the scorer was trained with another encoder.
+    """
+    settings = settings or Settings()
+    vectors = StoredVectors(encoder or HfEncoderConfig().build())
+    store = open_store(path)
+    try:
+        return OpenMemory(
+            store, user_id, _policy(settings, user_id, Path(scorer), vectors), vectors, settings, tokens, clock
+        )
+    except BaseException:
+        store.close()
+        raise
+
+
+def _policy(settings: Settings, user_id: str, scorer: Path, encoder: Encoder) -> Policy:
+    if settings.system != "utility":
+        return _PLAIN[settings.system](user_id)
+    checkpoint = load(scorer)
+    golden.check(encoder, checkpoint.encoder_golden)
+    return Utility(user_id, checkpoint.scorer, settings.threshold)
