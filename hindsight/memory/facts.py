@@ -54,9 +54,10 @@ _VAGUE = re.compile(
     re.I,
 )
 _GONE = re.compile(
-    r"\b(no longer|not .{0,30}any ?more|n't .{0,30}any ?more|stopped|quit|gave up|cancel(?:led)?)\b|不再|取消|戒了|不.{1,8}了",
+    r"\b(no longer|not .{0,30}any ?more|stopped|quit|gave up|cancel(?:led)?)\b|n['’]t .{0,30}any ?more\b|不再|取消|戒了|不.{1,8}了",
     re.I,
 )
+_BECAME = re.compile(r"\b(changed to|has become|became)\b", re.I)
 _NOT = re.compile(r"^(?:not|no longer|never|n't)\b|^不|^没", re.I)
 _VALUE = r"(?P<value>(?:[^,;.!?，。；！？]|[.,](?=\S))+)"
 _IS = r"(?:is|are|was changed to|changed to|will be|is now|has become|became)"
@@ -197,4 +198,4 @@ def _clean(value: str) -> str:
 def _change(sentence: str, hedged: bool) -> Change:
     if hedged or _VAGUE.search(sentence):
         return "vague" if CUES["changes"].search(sentence) or _VAGUE.search(sentence) else ""
-    return "explicit" if CUES["changes"].search(sentence) else ""
+    return "explicit" if CUES["changes"].search(sentence) or _BECAME.search(sentence) else ""

@@ -54,6 +54,6 @@ def faded(records: Sequence[Record], now: float, settings: Lifecycle) -> list[st
     over = len(records) - len(gone) - settings.capacity if settings.capacity else 0
     if over > 0:
         left = [one for one in records if one.memory_id not in set(gone)]
-        left.sort(key=lambda one: (value(one, now, settings.half_life), one.written, one.memory_id))
+        left.sort(key=lambda one: (one.layer == "semantic", value(one, now, settings.half_life), one.written, one.memory_id))
         gone += [one.memory_id for one in left[:over]]
     return gone
