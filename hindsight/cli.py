@@ -11,6 +11,7 @@ from typing import Any
 from hindsight import judging, stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
+from hindsight.memory.doctor import examine
 from hindsight.reading import stage
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
@@ -36,6 +37,7 @@ stages
            a reader's answers under each bias    suite=injection [suite.split=train] [suite.conditions=[plain,drop:.1,log:1]]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
+  doctor   is a store whole, and does it agree   store.path=FILE (ends with 1 where it does not)
   all      mine, label, train                    (what train.py runs)
 
 groups     {", ".join(f"{g}={'|'.join(options)}" for g, options in PARTS.items())}
@@ -45,7 +47,7 @@ artefacts  runs/<stage>/<run.name>/; stages of one run.name follow each other
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns the exit status: 0, or 2 with a message on standard error."""
+    """The console script. Returns the exit status: 0; 1 where the doctor finds something; 2 with a message on standard error."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
         print(HELP)
@@ -56,11 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "-h" in given or "--help" in given:
             print(HELP)
             return 0
-        STAGES[given[0]](settings("eval" if given[0] in JUDGING else "train", given[1:]))
+        found = STAGES[given[0]](settings("eval" if given[0] in JUDGING else "train", given[1:]))
     except (HindsightError, OSError) as error:  # of the system: no permission, a full disk, a folder that is a file
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+    return 1 if found is False else 0
 
 
 def recipe_of(chosen: Settings) -> Recipe:
@@ -193,6 +195,17 @@ def recall(chosen: Settings) -> None:
     stages.recall(chosen["run"].at("mine"), path, asked, recipe_of(chosen).encoding)
 
 
+def doctor(chosen: Settings) -> bool:
+    """Whether all is well."""
+    if not chosen["store"].path:
+        raise ConfigError(["doctor: give store.path=FILE"])
+    found = examine(Path(chosen["store"].path))
+    print(f"{found.users} users, {found.events} events, {found.memories} memories; {len(found.problems)} problems")
+    for problem in found.problems:
+        print(f"  {problem}")
+    return not found.problems
+
+
 JUDGING = ("eval", "audit", "gold", "formula")  # these know suites
 # system -> where its checkpoint is given
 CHECKPOINTS = {"utility": "scorer"} | {f"utility_{name}": f"scorer.path_{name}" for name in ("hidden", "shuffled", "gold")}
@@ -209,6 +222,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "words": words,
     "export": export,
     "recall": recall,
+    "doctor": doctor,
     "all": pipeline,
 }
 

@@ -104,6 +104,15 @@ PARTS: dict[str, dict[str, type]] = {
         "injection": InjectionSuite,
     },
 }
+
+
+@dataclass(frozen=True)
+class StorePath:
+    """``path``: of a store, as ``hindsight.open_memory`` makes it."""
+
+    path: str = ""
+
+
 # always there, one dataclass each
 ALWAYS: dict[str, type] = {
     "run": Run,
@@ -115,6 +124,7 @@ ALWAYS: dict[str, type] = {
     "adapt": Adapt,
     "export": Export,
     "recall": Recall,
+    "store": StorePath,
 }
 # what people type for a setting that stands elsewhere
 _ALIASES = {"to": "export.to", "system": "system.names", "suite.crossfit": "evaluation.crossfit"}
