@@ -46,7 +46,9 @@ BLOCK = 2000
 
 def stream(size: int) -> list[Turn]:
     """Turns of the train people, one after another, then again with a word of their own."""
-    found = [turn for dialogue in NativeReader().read(FOLDER / "train.jsonl", Count()) for turn in dialogue.turns if turn.text]
+    found = [
+        turn for dialogue in NativeReader().read(FOLDER / "train.jsonl", Count()) for turn in dialogue.turns if turn.text
+    ]
     made: list[Turn] = []
     for place, number in zip(range(size), count()):
         turn, again = found[number % len(found)], number // len(found)
@@ -61,7 +63,11 @@ def times(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
         began = time.perf_counter()
         call()
         spent.append((time.perf_counter() - began) * 1000)
-    return {"p50": round(float(np.percentile(spent, 50)), 3), "p99": round(float(np.percentile(spent, 99)), 3), "n": len(spent)}
+    return {
+        "p50": round(float(np.percentile(spent, 50)), 3),
+        "p99": round(float(np.percentile(spent, 99)), 3),
+        "n": len(spent),
+    }
 
 
 def queries(turns: Sequence[Turn], n: int, at: int) -> list[Query]:
@@ -93,8 +99,13 @@ def run(size: int, folder: Path) -> None:
         scan.recalled(engine.view, asked[0], 5)
         plain = times([lambda query=query: scan.recalled(engine.view, query, 5) for query in asked[:5]])
         ratio = round(plain["p50"] / ours["p50"], 1)
-        print(to_json({"part": "recall", "size": size, "ours_ms": ours, "first_ms": first, "scan_ms": plain, "ratio": ratio}), flush=True)
-        encoder.encode([f"User: {turn.text}" for turn in turns[size:]] + [f"Assistant: {turn.text}" for turn in turns[size:]])
+        print(
+            to_json({"part": "recall", "size": size, "ours_ms": ours, "first_ms": first, "scan_ms": plain, "ratio": ratio}),
+            flush=True,
+        )
+        encoder.encode(
+            [f"User: {turn.text}" for turn in turns[size:]] + [f"Assistant: {turn.text}" for turn in turns[size:]]
+        )
         written = times([lambda turn=turn: engine.record([turn]) for turn in turns[size:]])
         with (folder / "plain.jsonl").open("a", encoding="utf-8") as lines:
 
