@@ -52,19 +52,19 @@ class _Facts(BaseModel):
 
 
 def by_rules(turns: Sequence[Turn], user_id: str) -> list[Record]:
-    """What people say of themselves and theirs; the newest of each kind of fact, the last ``MOST`` of them."""
+    """What people say of themselves and theirs, in order: of the ``MOST`` things told of last, every value, so that the last one can
+    supersede those before."""
     found: dict[tuple[str, str], Record] = {}
     for turn in turns:
         if turn.role != "user":
             continue
         for fact in facts_of(said(turn.text)):
             if fact.value:
-                key = fact.about, fact.value if fact.kind == "preference" else ""
-                found.pop(key, None)
-                found[key] = record_of(
-                    user_id, turn, fact.about, fact.value, fact.kind, f"{fact.about.replace('/', ': ')}: {fact.value}"
-                )
-    return list(found.values())[-MOST:]
+                text = f"{fact.about.replace('/', ': ')}: {fact.value}"
+                found.pop((fact.about, fact.value), None)
+                found[fact.about, fact.value] = record_of(user_id, turn, fact.about, fact.value, fact.kind, text)
+    latest = list(dict.fromkeys(about for about, _ in reversed(found)))[:MOST]
+    return [record for (about, _), record in found.items() if about in latest]
 
 
 def by_model(turns: Sequence[Turn], user_id: str, chat: Chat) -> list[Record]:

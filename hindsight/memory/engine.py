@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hindsight.memory.conflict import WEAKENED, decide, in_order
+from hindsight.memory.conflict import WEAKENED, decide, in_order, last
 from hindsight.memory.consolidate import Unconsolidated
 from hindsight.memory.facts import facts_of
 from hindsight.memory.lifecycle import Lifecycle, expired, faded
@@ -111,7 +111,19 @@ class Engine:
         if self.view.turns and query.asked_at <= self.view.turns[-1].position:
             wanted = f"a position after the last event's, {self.view.turns[-1].position}"
             raise DataError("recall", f"asked_at={query.asked_at}", wanted)
-        return in_order(self.policy.recalled(self.view, query, k), self.view.successors())[:k]
+        hits, after = self.policy.recalled(self.view, query, k), self.view.successors()
+        return in_order([*hits, *self._newer(hits, after)], after)[:k]
+
+    def _newer(self, hits: Sequence[Hit], after: Mapping[str, str]) -> list[Hit]:
+        """What the newest value of each hit is, where that was not found itself: it stands where the old one did, for its reasons."""
+        there = {hit.memory_id for hit in hits}
+        found: dict[str, Hit] = {}
+        for hit in hits:
+            newest = last(hit.memory_id, after)
+            row = self.view.row_of.get(newest)
+            if newest not in there and row is not None and self.view.active.view[row]:
+                found.setdefault(newest, replace(hit, memory_id=newest, similarity=None))
+        return list(found.values())
 
     def read(self, query: Query, hits: Sequence[Hit]) -> None:
         """These count as recalled."""

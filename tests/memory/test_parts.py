@@ -137,15 +137,19 @@ def test_what_the_conversation_says_is_not_said_twice():
     assert assemble([known], [turn(4, "Hello")], count, Budget()).shown == (known.memory_id,)
 
 
-def test_rules_make_the_newest_of_each_fact():
+def test_rules_make_every_value_of_the_last_things_told():
     turns = [
         turn(0, "My gate code is 1111."),
         turn(1, "My gate code is 2222 now."),
         turn(2, "My gate code is 3333.", "assistant"),
     ]
     found = by_rules(turns, "ann")
-    assert [(one.about, one.value, one.memory.sources) for one in found] == [("user/gate code", "2222", (1,))]
-    many = [turn(n, f"My door {chr(97 + n)} code is {n}{n}1.") for n in range(9)]
+    assert [(one.about, one.value, one.memory.sources) for one in found] == [
+        ("user/gate code", "1111", (0,)),
+        ("user/gate code", "2222", (1,)),
+    ]
+    doors = ("north", "south", "east", "west", "garage", "cellar", "attic", "office", "shed")
+    many = [turn(n, f"My {door} code is {n}{n}1.") for n, door in enumerate(doors)]
     assert len(by_rules(many, "ann")) == MOST
 
 

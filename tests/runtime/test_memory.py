@@ -86,6 +86,16 @@ def test_the_new_value_stands_before_the_old(opened):
     assert [one.text for one in memory.memories("superseded")] == ["user: gate code: 8841"]
 
 
+def test_two_values_in_one_batch(opened):
+    memory = opened()
+    memory.record_event("My gate code is 8841.")
+    memory.record_event("Actually, my gate code is 5512 now.")
+    assert len(memory.consolidate().superseded) == 1
+    said = [one.text for one in memory.recall("My gate code is 8841.", k=9).memories if one.kind == "turn"]
+    assert said[0] == "User: Actually, my gate code is 5512 now."
+    assert memory.recall("My gate code is 8841.", k=1).memories[0].text.endswith("5512 now.")  # found through the old one
+
+
 values = st.lists(
     st.tuples(st.sampled_from(("gate code", "locker number", "pin")), st.integers(1000, 1004)), min_size=2, max_size=12
 )
@@ -96,9 +106,11 @@ values = st.lists(
 def test_no_value_stands_before_what_superseded_it(tmp_path_factory, told, system):
     path = tmp_path_factory.mktemp("store") / "store.db"
     with open_memory(path, "ann", encoder=HashingEncoder(32), settings=Settings(system), clock=lambda: 1.7e9) as memory:
-        for what, value in told:
+        for place, (what, value) in enumerate(told):
             memory.record_event(f"My {what} is {value} from now on.")
-            memory.consolidate()
+            if place % 3 != 1:  # several in a batch too
+                memory.consolidate()
+        memory.consolidate()
         for what, value in told:
             hits = memory.recall(f"My {what} is {value} from now on.", k=50).hits
             place = {hit.memory_id: n for n, hit in enumerate(hits)}
