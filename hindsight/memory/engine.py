@@ -85,14 +85,14 @@ class Engine:
         if start < stop:
             self.own.batch(start, stop)
         done = Changes()
-        for first, last in self.own.pending():
+        for first, stop in self.own.pending():
             self.sync()
-            turns = self.own.events(first, last)
+            turns = self.own.events(first, stop)
             try:
                 made = self.policy.consolidated(turns, self.view)
             except Unconsolidated as error:
                 self.own.failed(first, str(error))
-                done += Changes(unconsolidated=((first, last, str(error)),))
+                done += Changes(unconsolidated=((first, stop, str(error)),))
                 continue
             try:
                 with self.own.settling(first):
