@@ -71,7 +71,7 @@ def times(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
 
 
 def queries(turns: Sequence[Turn], n: int, at: int) -> list[Query]:
-    asked = [turn.text.split(SEPARATOR)[0] for turn in turns if turn.role == "user" and "?" in turn.text][: 10 * n : 10]
+    asked = [turn.text.split(SEPARATOR)[0] for turn in turns if turn.role == "user" and "?" in turn.text][: 3 * n : 3]
     return [Query(f"q{place}", "ann", "", text, at) for place, text in enumerate(asked)]
 
 

@@ -16,7 +16,6 @@ from hindsight.features import cues
 from hindsight.features.moment import Moment
 from hindsight.features.timeline import Timeline
 from hindsight.retrieval.index import Index
-from hindsight.retrieval.lexical import Lexical
 from hindsight.retrieval.order import best, is_in
 from hindsight.text import terms
 from hindsight.types import ConfigError, Ints, Query
@@ -54,7 +53,7 @@ class Candidates:
     def __init__(self, config: CandidatesConfig) -> None:
         self.config = config
         self.quotas = _quotas(config.limit)
-        self._indices: WeakKeyDictionary[Timeline, tuple[Index, Lexical]] = WeakKeyDictionary()
+        self._indices: WeakKeyDictionary[Timeline, Index] = WeakKeyDictionary()
 
     def rows(self, past: Timeline, query: Query, pool: Ints) -> Ints:
         """(at most ``limit``,) rows of the pool, ascending. The same past, query and pool give the same rows."""
@@ -72,10 +71,9 @@ class Candidates:
         """Channel -> rows of the pool, best first: more of them than its quota, where it has them."""
         limit = self.config.limit
         moment = Moment(past, query, pool)
-        index, lexical = self._index(past)
         newest = pool[::-1][:limit]
-        near = index.nearest(past, pool, moment.encoded.pooled, limit)
-        words = _matching(past, lexical, pool, moment.query_terms, limit)
+        near = self._index(past).nearest(past, pool, moment.encoded.pooled, limit)
+        words = _matching(moment, moment.query_terms, limit)
         goal = tuple(dict.fromkeys(terms(query.goal)))
         hits = [row for pair in zip(near.tolist(), words.tolist()) for row in pair][: self.quotas["beside"]]
         same = pool[past.session.view[pool] == moment.session] if moment.session >= 0 else pool[:0]
@@ -85,16 +83,14 @@ class Candidates:
             "dense": near,
             "bm25": words,
             "beside": _beside(past, pool, hits),
-            "goal": _matching(past, lexical, pool, goal, limit),
+            "goal": _matching(moment, goal, limit),
             "entity": _sharing(past, pool, _entities(moment), limit),
             "type": _typed(past, pool, limit),
         }
 
-    def _index(self, past: Timeline) -> tuple[Index, Lexical]:
+    def _index(self, past: Timeline) -> Index:
         if past not in self._indices:
-            # what the lexical index misses at the end, the newest rows hold
-            step = max(1, self.quotas["recent"])
-            self._indices[past] = Index(past.encoder.fingerprint, past.encoder.dimension), Lexical(step)
+            self._indices[past] = Index(past.encoder.fingerprint, past.encoder.dimension)
         return self._indices[past]
 
 
@@ -113,14 +109,15 @@ def _in_turn(rankings: Sequence[Ints]) -> Ints:
     return rows[np.sort(first)]
 
 
-def _matching(past: Timeline, lexical: Lexical, pool: Ints, words: Sequence[str], k: int) -> Ints:
-    """By BM25, best first; only rows that hold a word."""
+def _matching(moment: Moment, words: tuple[str, ...], k: int) -> Ints:
+    """By BM25, best first; only rows that hold a word. By the postings that the features read: they grow with the past, where bm25s
+    would have to be built anew."""
     if not words:
-        return pool[:0]
-    scores = lexical.scores(past, words)[pool]
+        return moment.rows[:0]
+    scores = moment.bm25(words)
     holding = np.flatnonzero(scores > 0)
-    rows = pool[holding]
-    return rows[best(past, rows, scores[holding], k)]
+    rows = moment.rows[holding]
+    return rows[best(moment.past, rows, scores[holding], k)]
 
 
 def _beside(past: Timeline, pool: Ints, hits: Sequence[int]) -> Ints:
