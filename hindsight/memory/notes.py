@@ -43,7 +43,14 @@ def notes(turns: Sequence[Turn], user_id: str, miner: Turns, known: View) -> lis
     mined = [memory for memory in miner.mine([*before, *turns], user_id, "") if memory.sources[-1] >= first]
     return [
         Record(
-            replace(memory, importance=importance(memory.text), confidence=CONFIDENCE[origin_of(memory.role)]),
+            # no window: it would hold its neighbours' words, and keep them when those are erased
+            replace(
+                memory,
+                window=memory.text,
+                born=memory.sources[-1],
+                importance=importance(memory.text),
+                confidence=CONFIDENCE[origin_of(memory.role)],
+            ),
             "episodic",
             origin_of(memory.role),
             written=seconds(memory.time),
