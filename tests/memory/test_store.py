@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from hindsight.memory.own import Erased, Logged
+from hindsight.memory.ledger import Logged
+from hindsight.memory.own import Erased
 from hindsight.memory.store import APPLICATION, SCHEMA, StoreError, open_store
 from hindsight.memory.traces import Shown, Trace, rates
 from hindsight.types import DataError, ToolCall
