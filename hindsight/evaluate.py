@@ -138,7 +138,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
         answers.qrels[case.query.query_id] = dict.fromkeys(relevant, 1)
         known, pool = past.pool(case.query)
         candidates.rows(known, case.query, pool)
-        answers.history.append(_tokens(past, [memory.text for memory in past.memories(case.query)]))
+        answers.history.append(int(known.token_start.view[len(pool)]))
         for name, seed, system in asked:
             system.observe(case.query.user_id, new)
             if isinstance(system, Oracle):
@@ -148,7 +148,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
             began = time.perf_counter()
             hits = system.recall(case.query, ask.k)
             spent = (time.perf_counter() - began) * 1000
-            values, shown = _judged(wanted, system, known, case, hits, evidence)
+            values, tokens = _judged(wanted, system, known, case, hits, evidence)
             answers.rows.append(
                 {
                     "query_id": case.query.query_id,
@@ -159,7 +159,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
                     "text": clip(case.query.text, 60),
                     **values,
                     "ms": spent,
-                    "tokens": _tokens(past, shown[:SHOWN]),
+                    "tokens": tokens,
                     "pool": len(pool),
                 }
             )
@@ -196,21 +196,16 @@ def _judged(
     case: Case,
     hits: Sequence[Hit],
     evidence: Mapping[str, frozenset[int]],
-) -> tuple[dict[str, float], list[str]]:
-    """(measure -> value, the texts of the hits)."""
+) -> tuple[dict[str, float], int]:
+    """(measure -> value, tokens of the first hits as the encoder counts them)."""
     if isinstance(system, Keeps):
         own = system.memories(case.query, hits)
         values = covered(wanted, [frozenset(memory.sources) for memory in own], list(evidence.values()))
-        return values, [memory.text for memory in own]
-    ranking = [hit.memory_id for hit in hits]
-    texts = [known.memories[known.row_of[one]].text for one in ranking if one in known.row_of]
-    return measure(wanted, ranking, dict.fromkeys(evidence, 1)), texts
-
-
-def _tokens(past: Past, texts: Sequence[str]) -> int:
-    """As the encoder counts them, line by line."""
-    lines = [line for text in texts for line in text.split("\n") if line]
-    return sum(len(encoded.pieces) for encoded in past.encoder.encode(lines)) if lines else 0
+        lines = [line for memory in own[:SHOWN] for line in memory.text.split("\n") if line]
+        return values, sum(len(encoded.pieces) for encoded in known.encoder.encode(lines))
+    ranking, start = [hit.memory_id for hit in hits], known.token_start.view
+    rows = [known.row_of[one] for one in ranking[:SHOWN] if one in known.row_of]
+    return measure(wanted, ranking, dict.fromkeys(evidence, 1)), sum(int(start[row + 1] - start[row]) for row in rows)
 
 
 def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> list[tuple[str, int, System]]:

@@ -1,35 +1,23 @@
-"""What a new memory does to those that are there: facts replace, preferences coexist, guesses are marked and replace nothing.
-
-Near-duplicates merge, contradictions never do: two texts that differ in a number, a date, a name or a negation say different things,
-however alike they sound.
-"""
+"""What a new memory does to those that are there: facts replace, preferences coexist, guesses are marked and replace nothing."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hindsight.features import cues
 from hindsight.memory.record import Record
-from hindsight.text import normalise, terms
 from hindsight.types import Hit
 
-ALIKE = 0.92  # cosine from which two memories may be one
-SHARED = 0.8  # of their terms
 WEAKENED = 0.5  # what a vague change leaves of an old fact's confidence
-GUESSED = 0.5  # a guess's confidence, at most
-_NEGATES = re.compile(r"\b(no|not|never|none|nothing|without|cannot|\w+n['’]t)\b|不|没|无|别|非", re.I)
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*|[一二两三四五六七八九十百千]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``what``: add; replace (``olds`` are superseded); weaken (``olds`` lose confidence, and both stay); merge (into ``olds[0]``);
-    drop (it is known already, as ``olds[0]``)."""
+    """``what``: add; replace (``olds`` are superseded); weaken (``olds`` lose confidence, and both stay); drop (it is known already, as
+    ``olds[0]``)."""
 
-    what: Literal["add", "replace", "weaken", "merge", "drop"]
+    what: Literal["add", "replace", "weaken", "drop"]
     olds: tuple[str, ...] = ()
 
 
@@ -51,24 +39,6 @@ def decide(new: Record, active: Sequence[Record], change: str = "explicit", agai
     if change == "vague" and not again:
         return Decision("weaken", others)
     return Decision("replace", others)
-
-
-def contradict(one: str, other: str) -> bool:
-    """Whether two texts differ in a number, a name or a negation: then they are two, whatever else they share."""
-    if bool(_NEGATES.search(one)) != bool(_NEGATES.search(other)):
-        return True
-    if set(_NUMBER.findall(normalise(one))) != set(_NUMBER.findall(normalise(other))):
-        return True
-    return cues.entities(one) != cues.entities(other)
-
-
-def same(one: str, other: str, similarity: float) -> bool:
-    """Whether two memories say the same, and may become one."""
-    if normalise(one) == normalise(other):
-        return True
-    mine, theirs = set(terms(one)), set(terms(other))
-    shared = len(mine & theirs) / max(1, len(mine | theirs))
-    return similarity >= ALIKE and shared >= SHARED and not contradict(one, other)
 
 
 def last(memory_id: str, successors: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight.memory.facts import facts_of
-from hindsight.memory.record import Record
+from hindsight.memory.record import Record, origin_of
 from hindsight.memory.view import seconds
 from hindsight.miner.wording import said
 from hindsight.text import normalise
@@ -111,5 +111,4 @@ def record_of(user_id: str, turn: Turn, about: str, value: str, kind: str, text:
         confidence=0.5 if kind == "guess" else 1.0,
         importance=4.0,
     )
-    origin = "tool" if turn.role == "tool" else "assistant" if turn.role == "assistant" else "user"
-    return Record(memory, "semantic", origin, about, value, written=seconds(turn.time))
+    return Record(memory, "semantic", origin_of(turn.role), about, value, written=seconds(turn.time))

@@ -17,6 +17,7 @@ from hindsight.memory.own import Own
 from hindsight.memory.policy import Policy
 from hindsight.memory.record import Record
 from hindsight.memory.view import View, seconds
+from hindsight.miner.wording import said
 from hindsight.types import DataError, Encoder, Hit, Memory, Query, Turn
 
 
@@ -64,7 +65,10 @@ class Engine:
         self.change = found.change
 
     def record(self, turns: Sequence[Turn]) -> Changes:
-        """New turns, in order: faithfully as events, and as what the policy writes of them at once. Both or neither."""
+        """New turns, in order: faithfully as events, and as what the policy writes of them at once. Both or neither.
+
+        What was written is encoded by the next ``sync``, when no other writer waits for this one.
+        """
         self.sync()
         try:
             with self.own.together():
@@ -72,18 +76,17 @@ class Engine:
                 self.now = max([self.now, *(seconds(turn.time) for turn in turns)])
                 last = self.view.turns[-1].position if self.view.turns else -1
                 self.view.turns += [turn for turn in turns if turn.position > last]
-                done = self._keep(self.policy.written(turns, self.view), turns)
+                return self._keep(self.policy.written(turns, self.view), turns)
         except BaseException:  # what the view has taken in of it is not in the store
             self.view, self.change = View(self.view.encoder), -1
             raise
-        self.sync()  # what is encoded is encoded here, when no other writer waits
-        return done
 
     def consolidate(self) -> Changes:
         """All events since the last time, and the batches that could not be done then; then what has faded is archived."""
-        start, stop = self.own.batched(), self.own.next_position()
-        if start < stop:
-            self.own.batch(start, stop)
+        with self.own.together():
+            start, stop = self.own.batched(), self.own.next_position()
+            if start < stop:
+                self.own.batch(start, stop)
         done = Changes()
         for first, stop in self.own.pending():
             self.sync()
@@ -100,16 +103,22 @@ class Engine:
             except BaseException:
                 self.view, self.change = View(self.view.encoder), -1
                 raise
+        self.sync()
         return done + self._fade()
 
+    @property
+    def next_position(self) -> int:
+        """After the last event that is known here."""
+        return self.view.turns[-1].position + 1 if self.view.turns else 0
+
     def recall(self, query: Query, k: int) -> list[Hit]:
-        """Best first; none that is superseded ahead of what superseded it. Say with ``read`` what of it was given to somebody.
+        """Best first; none that is superseded ahead of what superseded it. Of what was known at the last ``sync``. Say with ``read`` what
+        of it was given to somebody.
 
         Raises DataError on a moment that is past: what was said since has changed the memory, and can't be taken out of it.
         """
-        self.sync()
-        if self.view.turns and query.asked_at <= self.view.turns[-1].position:
-            wanted = f"a position after the last event's, {self.view.turns[-1].position}"
+        if query.asked_at < self.next_position:
+            wanted = f"a position after the last event's, {self.next_position - 1}"
             raise DataError("recall", f"asked_at={query.asked_at}", wanted)
         hits, after = self.policy.recalled(self.view, query, k), self.view.successors()
         return in_order([*hits, *self._newer(hits, after)], after)[:k]
@@ -135,7 +144,8 @@ class Engine:
 
     def _keep(self, made: Sequence[Record], turns: Sequence[Turn]) -> Changes:
         """Each new record against those that are there. A fact that is known is not written twice."""
-        said = {fact.about: fact.change for turn in turns if turn.role == "user" for fact in facts_of(turn.text)}
+        facts = [(turn.position, fact) for turn in turns if turn.role == "user" for fact in facts_of(said(turn.text))]
+        change = {(fact.about, position): fact.change for position, fact in facts}
         written: list[str] = []
         known: list[str] = []
         superseded: dict[str, str] = {}
@@ -146,7 +156,8 @@ class Engine:
         for one in (one for one in made if one.about):
             self.sync()
             active = self.view.about(one.about)
-            decision = decide(one, active, said.get(one.about, "explicit") or "explicit", _weakened(active))
+            how = change.get((one.about, one.memory.sources[-1])) or "explicit"
+            decision = decide(one, active, how, _weakened(active))
             if decision.what == "drop":
                 known.append(decision.olds[0])
             elif decision.what == "replace":
@@ -160,14 +171,14 @@ class Engine:
                     self.own.write(
                         [_less_sure(old) for old in active if old.memory_id in decision.olds], self.now, "a vague change"
                     )
-        archived = self._withdrawn(said, turns)
-        self.sync()
-        return Changes(tuple(written), superseded, tuple(archived), tuple(known))
+        gone = {fact.about: position for position, fact in facts if fact.change == "withdrawn"}
+        return Changes(tuple(written), superseded, tuple(self._withdrawn(gone)), tuple(known))
 
-    def _withdrawn(self, said: Mapping[str, str], turns: Sequence[Turn]) -> list[str]:
-        """What the user says holds no more is archived."""
-        gone = [old for about, change in said.items() if change == "withdrawn" for old in self.view.about(about)]
-        ids = [old.memory_id for old in gone if old.memory.sources[-1] < turns[0].position]
+    def _withdrawn(self, gone: Mapping[str, int]) -> list[str]:
+        """What the user says holds no more is archived. ``gone``: what it was of -> the position of the turn that says so."""
+        if gone:
+            self.sync()
+        ids = [old.memory_id for about, at in gone.items() for old in self.view.about(about) if old.memory.sources[-1] < at]
         if ids:
             self.own.archive(ids, self.now, "withdrawn")
         return ids

@@ -9,25 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hindsight.memory.gate import importance
-from hindsight.memory.record import Origin, Record
+from hindsight.memory.record import Origin, Record, origin_of
 from hindsight.memory.view import View, seconds
 from hindsight.miner.turns import Turns
 from hindsight.types import Hit, Ints, Query, Turn
 
-CONFIDENCE: Mapping[Origin, float] = {
-    "user": 1.0,
-    "tool": 0.8,
-    "knowledge": 0.8,
-    "assistant": 0.5,
-    "inferred": 0.5,
-}  # system S
-
-
-BACK = 20  # turns
-
-
-def origin_of(role: str) -> Origin:
-    return "tool" if role == "tool" else "assistant" if role == "assistant" else "user"
+# Of who says it: system S.
+CONFIDENCE: Mapping[Origin, float] = {"user": 1.0, "tool": 0.8, "knowledge": 0.8, "assistant": 0.5, "inferred": 0.5}
+BACK = 20  # turns of the session that the miner reads again
 
 
 def notes(turns: Sequence[Turn], user_id: str, miner: Turns, known: View) -> list[Record]:

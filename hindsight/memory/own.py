@@ -108,11 +108,18 @@ class Own(Ledger):
 
     def restore(self, ids: Sequence[str], at: float = 0.0, why: str = "") -> None:
         """Raises DataError on one that was superseded: that is for its successor to be."""
-        with self._reading() as rows:
+        with self._writing() as (rows, _):
             for one in (self._known(rows, memory_id) for memory_id in ids):
                 if one.status == "superseded":
                     raise DataError(f"memory {one.memory_id}", "superseded", "an archived one, or an active one")
-        self._mark(ids, "active", "restored", at, why)
+                others = (
+                    rows.select("memories", RECORD, "about = ? AND status = 'active'", (one.about,)) if one.about else []
+                )
+                if one.memory.kind == "fact" and any(o.memory.kind == "fact" for o in self._records(others) if o != one):
+                    raise DataError(
+                        f"memory {one.memory_id}", f"another fact of {one.about} in force", "that one archived first"
+                    )
+            self._mark(ids, "active", "restored", at, why)
 
     def edit(self, memory_id: str, text: str, at: float = 0.0, why: str = "") -> Record:
         """The same memory in other words; the old ones stay in its history. Its vectors are dropped."""

@@ -16,6 +16,11 @@ STATUSES: tuple[Status, ...] = ("active", "superseded", "archived")
 ORIGINS: tuple[Origin, ...] = ("user", "tool", "assistant", "inferred", "knowledge")
 
 
+def origin_of(role: str) -> Origin:
+    """Who says what a turn of this role says."""
+    return "tool" if role == "tool" else "assistant" if role == "assistant" else "user"
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """Times are Unix seconds. ``about``: what a fact is of (``user/city``), unique among a user's active facts, "" for what is no

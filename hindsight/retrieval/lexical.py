@@ -15,35 +15,30 @@ from hindsight.types import Floats
 
 
 class Lexical:
-    """bm25s cannot grow, and every new memory moves every idf. So the index is built anew every ``step`` rows and covers the
-    largest multiple of it: which rows it misses depends on the past alone, never on when it was asked. Step 1 misses none.
-    """
+    """bm25s cannot grow, and every new memory moves every idf: the index is built anew when the past has grown."""
 
-    def __init__(self, step: int = 1) -> None:
-        self.step = step
+    def __init__(self) -> None:
         self._number: dict[str, int] = {}
         self._corpus: list[list[int]] = []
         self._index: bm25s.BM25 | None = None
         self._indexed = 0
 
     def scores(self, past: Timeline, words: Sequence[str]) -> Floats:
-        """(rows of the past,) Lucene's BM25 of distinct index terms; 0 for the rows that the index misses.
+        """(rows of the past,) Lucene's BM25 of distinct index terms.
 
         One ``Lexical`` serves one timeline, which only grows.
         """
-        covered = len(past) - len(past) % self.step
-        if covered != self._indexed:
-            self._build(past, covered)
-        found = np.zeros(len(past), np.float32)
+        if len(past) != self._indexed:
+            self._build(past)
         known = [self._number[word] for word in dict.fromkeys(words) if word in self._number]
-        if self._index is not None and known:
-            found[:covered] = self._index.get_scores_from_ids(known)
-        return found
+        if self._index is None or not known:
+            return np.zeros(len(past), np.float32)
+        return self._index.get_scores_from_ids(known)
 
-    def _build(self, past: Timeline, covered: int) -> None:
-        for memory in past.memories[len(self._corpus) : covered]:
+    def _build(self, past: Timeline) -> None:
+        for memory in past.memories[len(self._corpus) :]:
             self._corpus.append([self._number.setdefault(term, len(self._number)) for term in terms(memory.text)])
-        self._indexed = covered
+        self._indexed = len(past)
         if self._number:
             self._index = bm25s.BM25(method="lucene", k1=K1, b=B)
             self._index.index(Tokenized(self._corpus, self._number), show_progress=False)

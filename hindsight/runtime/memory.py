@@ -95,12 +95,14 @@ class OpenMemory:
 
         ``time``: ISO 8601, the clock's where it is not given. ``session``: the last event's where it is not given.
         """
+        self._engine.sync()  # before others have to wait for this write
         known = self._engine.view.turns
         at = time or datetime.fromtimestamp(self._clock(), timezone.utc).isoformat(timespec="seconds")
         whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # a lone surrogate has no UTF-8 form
         session = session or (known[-1].session if known else "1")
-        turn = Turn(self._own.next_position(), session, speaker or role, role, whole, at, tuple(calls))
-        changes = self._engine.record([turn])
+        with self._own.together():  # no other process takes the position
+            turn = Turn(self._own.next_position(), session, speaker or role, role, whole, at, tuple(calls))
+            changes = self._engine.record([turn])
         self.working.add(turn)
         self._since += 1
         if role == "assistant" and self._shown:
@@ -118,10 +120,11 @@ class OpenMemory:
     def recall(self, text: str, *, k: int = 0, goal: str = "", force: bool = True) -> Recalled:
         """Memories for what is asked next, best first, and the text for the prompt. Without ``force`` only where a trigger says so."""
         now = self._clock()
+        self._engine.sync()
         why = trigger(text, self.working.used, self._engine.view.terms, self._since, self.settings.triggers) or (
             "asked" if force else ""
         )
-        position = self._own.next_position()
+        position = self._engine.next_position
         if not why:
             self._own.trace(Trace(now, position))
             return Recalled("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hindsight.encoder.cache import CachedEncoder, pack, unpack
 from hindsight.memory.own import Own
@@ -16,19 +16,19 @@ class StoredVectors:
     def __init__(self, inner: Encoder, megabytes: int = 64) -> None:
         self.inner = CachedEncoder(inner, None, megabytes << 20)
         self.fingerprint, self.dimension = inner.fingerprint, inner.dimension
-        self._loaded: dict[str, bytes] = {}
+        self._loaded: dict[str, Encoded] = {}
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         missing = [text for text in texts if text not in self._loaded]
         fresh = dict(zip(missing, self.inner.encode(missing))) if missing else {}
-        return [fresh[text] if text in fresh else unpack(self._loaded[text]) for text in texts]
+        return [fresh[text] if text in fresh else self._loaded[text] for text in texts]
 
     def load(self, own: Own, records: Sequence[Record]) -> None:
         """The store's vectors of these memories, for the next calls. One that does not unpack is made anew."""
         vectors = own.vectors(self.fingerprint)
-        self._loaded = {
-            one.memory.text: vectors[one.memory_id] for one in records if _whole(vectors, one.memory_id, self.dimension)
-        }
+        for one in records:
+            if (vector := _unpacked(vectors.get(one.memory_id, b""), self.dimension)) is not None:
+                self._loaded[one.memory.text] = vector
 
     def unload(self) -> None:
         """What was loaded is in the view by now."""
@@ -43,10 +43,9 @@ class StoredVectors:
             own.put_vectors(self.fingerprint, {one.memory_id: pack(vector) for one, vector in zip(lacking, encoded)})
 
 
-def _whole(vectors: Mapping[str, bytes], memory_id: str, dimension: int) -> bool:
-    if memory_id not in vectors:
-        return False
+def _unpacked(value: bytes, dimension: int) -> Encoded | None:
     try:
-        return unpack(vectors[memory_id]).pooled.size == dimension
+        found = unpack(value)
     except DataError:
-        return False
+        return None
+    return found if found.pooled.size == dimension else None

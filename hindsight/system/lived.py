@@ -33,6 +33,7 @@ class Lived:
     def recall(self, query: Query, k: int) -> list[Hit]:
         at_least_one(k)
         engine = self._engine(query.user_id)
+        engine.sync()
         hits = engine.recall(query, k)
         engine.read(query, hits)
         return hits

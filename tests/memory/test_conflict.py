@@ -1,10 +1,9 @@
 import string
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight.memory.conflict import Decision, contradict, decide, in_order, last, same
+from hindsight.memory.conflict import Decision, decide, in_order, last
 from hindsight.types import Hit
 from tests.memory.records import record
 
@@ -31,27 +30,6 @@ def test_a_vague_change_weakens_and_a_second_one_replaces():
     oslo, rome = fact("oslo"), fact("rome", 5)
     assert decide(rome, [oslo], "vague") == Decision("weaken", (oslo.memory_id,))
     assert decide(rome, [oslo], "vague", again=True) == Decision("replace", (oslo.memory_id,))
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The train leaves at 9:40.", "The train leaves at 9:45."),
-        ("My sister likes the flat.", "My sister doesn't like the flat."),
-        ("Lunch with Ann on Friday", "Lunch with Bob on Friday"),
-        ("我住在三楼", "我住在五楼"),
-        ("我喜欢香菜", "我不喜欢香菜"),
-    ],
-)
-def test_contradictions_never_merge(one, other):
-    assert contradict(one, other)
-    assert not same(one, other, 0.999)
-
-
-def test_what_says_the_same_is_the_same():
-    assert same("I like the quiet room upstairs", "I like  the quiet Room upstairs", 0.5)
-    assert same("I really like the quiet room upstairs", "I like the quiet room upstairs", 0.97)
-    assert not same("I like the quiet room", "The garden needs water", 0.97)
 
 
 names = st.sampled_from(string.ascii_lowercase[:8])

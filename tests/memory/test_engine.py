@@ -50,6 +50,23 @@ def test_a_fact_that_is_withdrawn_is_archived(own):
     assert [one.memory.text for one in own.records("archived")] == ["user: home: oslo"]
 
 
+def test_what_is_told_and_withdrawn_in_one_batch_is_archived(own):
+    engine = Engine(own, Bionic("ann"), HashingEncoder(16))
+    engine.record([turn(0, "I live in Oslo."), turn(1, "I don't live in Oslo any more."), turn(2, "I live in Rome.")])
+    engine.consolidate()
+    assert [one.value for one in own.records() if one.about] == ["rome"]
+    assert [one.value for one in own.records("archived", "superseded")] == ["oslo"]
+
+
+def test_each_value_of_a_batch_has_its_own_way_of_changing(own):
+    engine = Engine(own, Bionic("ann"), HashingEncoder(16))
+    engine.record(
+        [turn(0, "My budget is 100 euros."), turn(1, "My budget is 90 euros now."), turn(2, "Lately my budget is 80 euros.")]
+    )
+    assert len(engine.consolidate().superseded) == 1  # the explicit change; the vague one only weakens
+    assert sorted(one.value for one in own.records() if one.about) == ["80 euros", "90 euros"]
+
+
 def test_what_is_told_again_is_not_written_again(own):
     engine = Engine(own, Bionic("ann"), HashingEncoder(16))
     for place in (0, 1):

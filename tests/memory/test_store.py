@@ -87,6 +87,19 @@ def test_links_never_go_in_a_circle(own):
     assert own.records() == [third]
 
 
+def test_no_second_fact_of_one_thing_comes_into_force(own):
+    oslo = record("ann", "Oslo", 0, kind="fact", about="user/home", value="oslo")
+    rome = record("ann", "Rome", 1, kind="fact", about="user/home", value="rome")
+    own.write([oslo])
+    own.archive([oslo.memory_id])
+    own.write([rome])
+    with pytest.raises(DataError, match="another fact of user/home"):
+        own.restore([oslo.memory_id])
+    own.archive([rome.memory_id])
+    own.restore([oslo.memory_id])
+    assert [one.value for one in own.records()] == ["oslo"]
+
+
 def test_reads_are_counted(own):
     one = record("ann", "Oslo", 0)
     own.write([one])
