@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from hindsight.suite.bundled import FOLDER as BUNDLED
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
+from hindsight.suite.gold import FOLDER as BUNDLED
 from hindsight.suite.past import Prefix
 from hindsight.types import Count, DataError
 
@@ -46,7 +46,7 @@ def write(folder, log=LOG, rows=GOLD):
 
 
 def read(folder, **options):
-    return list(FactRecall(folder, **options).build().cases(count := Count())), count
+    return list(Bundled(folder, **options).build().cases(count := Count())), count
 
 
 def test_the_asking_turn_is_the_query_and_not_in_the_past(tmp_path, perfect):
@@ -66,7 +66,7 @@ def test_the_asking_turn_is_the_query_and_not_in_the_past(tmp_path, perfect):
 def test_splits_and_the_unanswerable(tmp_path):
     write(tmp_path)
     assert [len(read(tmp_path, split=split)[0]) for split in ("test", "train", "all")] == [2, 1, 3]
-    (case,) = FactRecall(tmp_path).unanswerable()
+    (case,) = Bundled(tmp_path).unanswerable()
     assert (case.query.text, case.relevant, case.kind) == ("and who rows?", (), "abstain") and len(case.turns) == 8
 
 
