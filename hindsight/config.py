@@ -57,6 +57,7 @@ from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
 from hindsight.suite.beam import Beam
 from hindsight.suite.bundled import Bundled
+from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.injection import InjectionSuite
 from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.longmemeval import LongMemEval
@@ -96,6 +97,7 @@ PARTS: dict[str, dict[str, type]] = {
     "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {
         "bundled": Bundled,
+        "fact_recall": FactRecall,
         "reuse": Reuse,
         "locomo": LoCoMo,
         "longmemeval": LongMemEval,

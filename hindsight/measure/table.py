@@ -1,8 +1,8 @@
 """Per-question rows -> the body of metrics.json.
 
-A row is one question, system and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, one key a measure,
-and where known `groups` (further parts of the table that it counts in: `distance 30`), `ms` (time of this recall), `tokens` (of the first hits' text) and `pool` (memories that could have been
-recalled). Every system must have
+A row is one question, system and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, one key a measure, and where
+known `groups` (further parts of the table in which it counts: `distance 30`), `ms` (time of this recall), `tokens` (of the first
+hits' text) and `pool` (memories that could have been recalled). Every system must have
 answered every question, with every one of its seeds: a missing row is an error, never a zero.
 
 A question's value is its mean over seeds; the interval then resamples users, so it speaks of new users of the same kind

@@ -1,10 +1,10 @@
-"""The bundled logs and their gold, shared by the suites of both regimes. See data/README.md."""
+"""Logs with gold by their side, as bundled and fact_recall have them. See data/README.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +17,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "data" / "bundled"
 LOGS, GOLD = ("train.jsonl", "test.jsonl"), "gold.jsonl"
 WANTED = f"a folder with {', '.join(LOGS)} and {GOLD}: data/bundled of a checkout, or suite.path="
 Split = Literal["test", "train", "all"]
+Asking = TypeVar("Asking", bound="Row")
 
 
 class Row(BaseModel):
@@ -33,23 +34,25 @@ class Row(BaseModel):
     split: Literal["train", "test"]
 
 
-def read_gold(path: Path) -> Iterator[tuple[str, Row]]:
+def read_gold(path: Path, kind: type[Asking]) -> Iterator[tuple[str, Asking]]:
     """(place, row). Raises DataError, naming the line, on anything that is not gold."""
     if not path.exists():
         raise DataError(path, "no such file", WANTED)
     for number, record in read_json_lines(path, count := Count()):
         try:
-            yield f"{path}:{number}", Row.model_validate(record)
+            yield f"{path}:{number}", kind.model_validate(record)
         except ValidationError as error:
             raise DataError(f"{path}:{number}", error, "a line of gold: see data/README.md") from error
     if count.skipped:
         raise DataError(path, count, "a whole file of gold")
 
 
-def events(folder: Path, split: Split, regime: str, count: Count) -> Iterator[tuple[Stream, int, tuple[int, ...], str, Row]]:
+def events(
+    folder: Path, split: Split, regime: str, count: Count, kind: type[Asking] = Row
+) -> Iterator[tuple[Stream, int, tuple[int, ...], str, Asking]]:
     """(stream, position of the user's turn that asks, relevant positions, place, row), by user, then position."""
-    rows: dict[str, list[tuple[str, Row]]] = {}
-    for place, row in read_gold(folder / GOLD):
+    rows: dict[str, list[tuple[str, Asking]]] = {}
+    for place, row in read_gold(folder / GOLD, kind):
         if row.split != split and split != "all":
             count.note(f"question of split {row.split}: not read")
         elif row.regime != regime:
@@ -57,7 +60,7 @@ def events(folder: Path, split: Split, regime: str, count: Count) -> Iterator[tu
         else:
             rows.setdefault(opaque("user", row.user_id), []).append((place, row))
     for stream in streams(_log(folder, split)):
-        found: list[tuple[Stream, int, tuple[int, ...], str, Row]] = []
+        found: list[tuple[Stream, int, tuple[int, ...], str, Asking]] = []
         for place, row in rows.pop(stream.user_id, []):
             at = stream.position(row.user_id, row.session, row.turn, place)
             gold = tuple(sorted({stream.position(row.user_id, name, turn, place) for name, turn in row.relevant}))
