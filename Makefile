@@ -37,8 +37,9 @@ test-lm: $(VENV)/ready  ## the tests that read a real language model (Gemma 3, 2
 bench: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.speed
 
-data: $(VENV)/ready  ## the bundled logs, made anew: the same bytes
+data: $(VENV)/ready  ## the bundled logs and those of fact_recall, made anew: the same bytes
 	$(BIN)/python -m data.generator
+	$(BIN)/python -m data.recall
 
 clean:
 	rm -rf $(VENV) runs

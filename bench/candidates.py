@@ -36,7 +36,7 @@ from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.miner.turns import Turns
 from hindsight.retrieval.candidates import SHARES, CandidatesConfig
 from hindsight.suite import bundled
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.reuse import Reuse
 from hindsight.system.past import Past
@@ -166,7 +166,7 @@ def main() -> None:
     asked = parser.parse_args()
     encoder = CacheConfig().build(HashingEncoder(256) if asked.hashing else HfEncoderConfig().build())
     suites = {
-        "ask": LoCoMo(asked.ask) if asked.ask else FactRecall(),
+        "ask": LoCoMo(asked.ask) if asked.ask else Bundled(),
         "act": Reuse(asked.act, order=asked.order) if asked.act else Reuse(),
     }
     for regime in asked.regimes:

@@ -35,7 +35,7 @@ from hindsight.scorer.formula import CUES, Formula, _ndcg
 from hindsight.scorer.head import logits
 from hindsight.scorer.load import load
 from hindsight.suite import bundled
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import Reuse
 from hindsight.system.past import Past
 from hindsight.types import Count, Scorer
@@ -82,7 +82,7 @@ def measured(
         }
         for stream, at, _, place, row in bundled.events(bundled.FOLDER, split, regime, Count())
     }
-    cases = list((FactRecall(split=split) if regime == "ask" else Reuse(split=split)).cases(Count()))
+    cases = list((Bundled(split=split) if regime == "ask" else Reuse(split=split)).cases(Count()))
     past = Past(Turns(), CacheConfig().build(HfEncoderConfig().build()))
     columns = tuple(dict.fromkeys(name for scorer in scorers.values() for name in scorer.columns))
     found, users = [], []

@@ -29,7 +29,7 @@ from hindsight.reading.conditions import SYSTEM, shown_line
 from hindsight.reading.recalled import recall_user
 from hindsight.runs import scorer_at
 from hindsight.scorer.load import DEFAULT
-from hindsight.suite.bundled import FOLDER
+from hindsight.suite.gold import FOLDER
 from hindsight.suite.past import Prefix, streams
 from hindsight.types import Case, Count, DataError, opaque
 

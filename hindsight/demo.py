@@ -13,13 +13,13 @@ from hindsight.config import settings
 from hindsight.report.recall import show
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.runs import scorer_at
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import Reuse
 from hindsight.system.past import Past
 from hindsight.system.scored import Scored
 from hindsight.types import Case, Count
 
-RUNS = {"ask": ("fact_recall", []), "act": ("reuse", ["experiment=act"])}
+RUNS = {"ask": ("bundled", []), "act": ("reuse", ["experiment=act"])}
 SYSTEMS = "system=[random,recent,bm25,dense,rrf,zsum,prior,utility,default]"
 MEASURES = "evaluation.measures=[recall@1,recall@5,recall@10,ndcg@10]"
 
@@ -50,7 +50,7 @@ def recalls() -> None:
     """Three questions of held-out people, to show what an answer looks like. How often it is right, the tables say."""
     encoding = recipe_of(settings("train", [])).encoding
     encoder = encoding.build()
-    asked, tasks = list(FactRecall().cases(Count())), list(Reuse().cases(Count()))
+    asked, tasks = list(Bundled().cases(Count())), list(Reuse().cases(Count()))
     wanted = [("ask", first(asked, "single")), ("ask", first(asked, "retraction")), ("act", first(tasks, "reply"))]
     for regime, case in wanted:
         past = Past(recipe_of(settings("train", [])).miner, encoder)

@@ -154,6 +154,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
                     "query_id": case.query.query_id,
                     "user_id": case.query.user_id,
                     "kind": case.kind,
+                    "groups": case.groups,
                     "system": name,
                     "seed": seed,
                     "text": clip(case.query.text, 60),

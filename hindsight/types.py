@@ -203,7 +203,7 @@ class Case:
 
     ``turns`` is the whole past; cases of one user come in stream order, and their turns are prefixes of one another.
     ``relevant``: source positions; a memory is relevant if its sources hold any of them. ``future``: the turn that came next,
-    for auditing labelers: no system sees it.
+    for auditing labelers: no system sees it. ``kind`` and ``groups``: the parts of the table that the question counts in.
     """
 
     query: Query
@@ -212,6 +212,7 @@ class Case:
     kind: str = ""
     answers: tuple[str, ...] = ()
     future: Turn | None = None
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

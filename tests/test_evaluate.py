@@ -14,7 +14,7 @@ from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.retrieval.index import Index
 from hindsight.retrieval.lexical import Lexical
 from hindsight.scorer.linear import Linear
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import Reuse
 from hindsight.system.build import NAMES, TRAINED
 from hindsight.train.learn import Encoding
@@ -29,11 +29,11 @@ def ask(names=PLAIN, **options):
     return Ask(names, ("recall@5", "mrr"), Turns(), ENCODING, **options)
 
 
-def cases_of(folder, suite=FactRecall):
+def cases_of(folder, suite=Bundled):
     return users_of(list(suite(people.bundled(folder)).cases(Count())))
 
 
-@pytest.mark.parametrize("suite", [FactRecall, Reuse])
+@pytest.mark.parametrize("suite", [Bundled, Reuse])
 @pytest.mark.parametrize(("names", "limit"), [(PLAIN, 10), (("zsum",), 1000)])
 def test_no_system_pays_for_what_grows_with_the_log(tmp_path, monkeypatch, suite, names, limit):
     """A clock that only the growing of something moves: of the shared past, of an index, of a text's vectors."""
@@ -64,7 +64,7 @@ def test_a_question_whose_evidence_is_no_memory_is_counted_and_the_others_go_on(
         if line["dialogue_id"] == "ana-0":
             line["turns"][2]["text"] = ""  # says nothing, so it is no memory
     people.Watched.given.clear()
-    users = users_of(list(FactRecall(people.bundled(tmp_path, log)).cases(Count())))
+    users = users_of(list(Bundled(people.bundled(tmp_path, log)).cases(Count())))
     answers = Answers()
     for user in users:
         answers.add(ask_user(ask(("bm25",), path="tests.people:Watched"), (user, {})))

@@ -25,7 +25,7 @@ from hindsight.miner.turns import Turns
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.past import streams
 from hindsight.suite.reuse import Reuse
@@ -128,7 +128,7 @@ def test_turns_after_the_horizon_change_no_label(logs, labeler, future):
 def suites(folder, log=None):
     """Cases of both regimes on the same log."""
     people.bundled(folder, log)
-    return [list(suite.cases(Count())) for suite in (FactRecall(folder), Reuse(folder))]
+    return [list(suite.cases(Count())) for suite in (Bundled(folder), Reuse(folder))]
 
 
 def with_poison(log, first):
@@ -147,7 +147,7 @@ def test_turns_after_the_question_change_no_feature_of_a_case(tmp_path):
     log = people.native(("ana",))
     gold = people.gold(("ana",))
     people.bundled(tmp_path / "clean", log, gold)
-    for make, first in ((FactRecall, 1), (Reuse, 0)):
+    for make, first in ((Bundled, 1), (Reuse, 0)):
         clean = list(make(tmp_path / "clean").cases(Count()))
         assert len(clean) == 3
         for place, case in enumerate(clean):
@@ -258,7 +258,7 @@ def test_renaming_all_source_ids_changes_no_metric(tmp_path):
     for place, folder in enumerate(
         (people.bundled(tmp_path / "a", log, gold), people.bundled(tmp_path / "b", renamed, rows))
     ):
-        users = users_of(list(FactRecall(folder).cases(Count())))
+        users = users_of(list(Bundled(folder).cases(Count())))
         assert [len(user) for user in users] == [3, 3, 3], place
         found.append((measured(users, fitted(users)), {case.query.query_id for user in users for case in user}))
     assert found[0][0] == found[1][0] and len(found[0][0]) == 9 * 7
@@ -267,13 +267,13 @@ def test_renaming_all_source_ids_changes_no_metric(tmp_path):
 
 def test_a_user_is_scored_by_heads_that_never_saw_them(tmp_path):
     """Other words of one user change the heads of all others and not that user's own."""
-    plain = users_of(list(FactRecall(people.bundled(tmp_path / "a")).cases(Count())))
+    plain = users_of(list(Bundled(people.bundled(tmp_path / "a")).cases(Count())))
     log = people.native()
     for line in log:
         if line["user_id"] == "bo":
             for number, turn in enumerate(line["turns"]):
                 turn["text"] = people.FACTS[(number * 5) % 12][number % 3]
-    other = users_of(list(FactRecall(people.bundled(tmp_path / "b", log)).cases(Count())))
+    other = users_of(list(Bundled(people.bundled(tmp_path / "b", log)).cases(Count())))
     same = [
         all(np.array_equal(a, b) for a, b in zip(weights(one), weights(two)))
         for one, two in zip(fitted(plain), fitted(other))
@@ -291,7 +291,7 @@ def wrong_gold(case: Case) -> Case:
     return replace(case, relevant=other, answers=(POISON,), future=poisoned(case.turns[-1:])[0], kind="poison")
 
 
-@pytest.mark.parametrize("suite", [FactRecall, Reuse, LoCoMo])
+@pytest.mark.parametrize("suite", [Bundled, Reuse, LoCoMo])
 def test_gold_changes_no_hit_and_no_fit(tmp_path, suite):
     """The oracle, which is trained on the other users' gold, is the proof that the poison is strong enough."""
     path = people.locomo(tmp_path / "l.json") if suite is LoCoMo else people.bundled(tmp_path / "b")
@@ -311,7 +311,7 @@ def test_gold_changes_no_hit_and_no_fit(tmp_path, suite):
     )
 
 
-@pytest.mark.parametrize("suite", [FactRecall, Reuse, LoCoMo])
+@pytest.mark.parametrize("suite", [Bundled, Reuse, LoCoMo])
 def test_a_system_is_given_turns_and_queries_and_no_gold(tmp_path, suite):
     """Everything that can be reached from its arguments is looked at, private attributes too."""
     path = people.locomo(tmp_path / "l.json") if suite is LoCoMo else people.bundled(tmp_path / "b")

@@ -93,7 +93,7 @@ def test_what_an_evaluation_writes(call, copied):
     }  # fmt: skip
     metrics = read(folder / "metrics.json")
     names = ["recall@1", "recall@5", "recall@10", "recall_any@10", "recall_all@10", "mrr", "ndcg@10", "ndcg_lme@10"]
-    assert (metrics["suite"], metrics["unit"], metrics["n"], metrics["seeds"]) == ("fact_recall", "turn", 9, [0])
+    assert (metrics["suite"], metrics["unit"], metrics["n"], metrics["seeds"]) == ("bundled", "turn", 9, [0])
     assert metrics["skipped"] == {} and metrics["data_sha256"] == sha256_of(copied / "b")
     assert list(metrics["systems"]) == SYSTEMS
     for cells in (*metrics["systems"].values(), *metrics["by"]["single"].values()):
@@ -123,7 +123,7 @@ def test_what_an_evaluation_writes(call, copied):
 def test_an_evaluation_says_how_far_utility_can_be_believed(call, copied):
     call(
         "eval",
-        "suite=fact_recall",
+        "suite=bundled",
         f"suite.path={people.bundled(copied / 'b')}",
         f"scorer.path={copied}/runs/train/default",
         "system=[bm25,utility]",

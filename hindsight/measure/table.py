@@ -1,8 +1,8 @@
 """Per-question rows -> the body of metrics.json.
 
-A row is one question, system and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, one key a measure,
-and where known `ms` (time of this recall), `tokens` (of the first hits' text) and `pool` (memories that could have been
-recalled). Every system must have
+A row is one question, system and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, one key a measure, and where
+known `groups` (further parts of the table in which it counts: `distance 30`), `ms` (time of this recall), `tokens` (of the first
+hits' text) and `pool` (memories that could have been recalled). Every system must have
 answered every question, with every one of its seeds: a missing row is an error, never a zero.
 
 A question's value is its mean over seeds; the interval then resamples users, so it speaks of new users of the same kind
@@ -117,6 +117,7 @@ def summarise(
         for name, spread in _seed_sd(own, measures).items():
             table[system][name]["seed_sd"] = spread
         table[system] |= _cost(own) | dict((notes or {}).get(system, {}))
+    parts = _parts(questions)
     pools = [question["pool"] for question in questions if question.get("pool") is not None]
     saturated = _saturated(wanted, pools)
     return {
@@ -133,8 +134,8 @@ def summarise(
         "data_sha256": about.data_sha256,
         "seeds": sorted({row["seed"] for row in raw}),
         "systems": table,
-        "kinds": _kinds(questions),
-        "by": {kind: grid.part([q["kind"] == kind for q in questions]).cells() for kind in _kinds(questions)},
+        "kinds": {name: sum(within) for name, within in parts.items()},
+        "by": {name: grid.part(within).cells() for name, within in parts.items()},
         "comparisons": [one | {"cluster": about.cluster} for one in grid.comparisons(pairs)],
         "config": dict(about.config),
     }
@@ -194,10 +195,17 @@ def _columns(merged: Sequence[Row], systems: Sequence[str], questions: Sequence[
     return values
 
 
-def _kinds(questions: Sequence[Row]) -> dict[str, int]:
-    """Kind -> questions, by name; questions without a kind are in no part."""
-    kinds = sorted({question["kind"] for question in questions if question["kind"]})
-    return {kind: sum(question["kind"] == kind for question in questions) for kind in kinds}
+def _parts(questions: Sequence[Row]) -> dict[str, list[bool]]:
+    """Kind or group -> whether each question is in it: kinds first, by name. A question without either is in no part."""
+    own = [({question["kind"]} - {""}, set(question.get("groups") or ())) for question in questions]
+    kinds = sorted(set[str]().union(*(kind for kind, _ in own)))
+    groups = sorted(set[str]().union(*(more for _, more in own)) - set(kinds), key=_by_number)
+    return {name: [name in kind | more for kind, more in own] for name in [*kinds, *groups]}
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """`distance 30` before `distance 100`."""
+    return [(int(word), "") if word.isdecimal() else (0, word) for word in name.split()]
 
 
 def _saturated(measures: Sequence[Measure], pools: Sequence[int]) -> dict[str, float]:

@@ -1,80 +1,61 @@
-"""The bundled logs and their gold, shared by the suites of both regimes. See data/README.md."""
+"""The bundled logs: people ask, weeks later and in other words, for what was told, changed or taken back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar
 
-from pydantic import BaseModel, ValidationError
-
-from hindsight.io import read_json_lines
-from hindsight.logs.native import NativeReader
-from hindsight.suite.past import Stream, streams
-from hindsight.types import Count, DataError, Dialogue, opaque
-
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "bundled"
-LOGS, GOLD = ("train.jsonl", "test.jsonl"), "gold.jsonl"
-WANTED = f"a folder with {', '.join(LOGS)} and {GOLD}: data/bundled of a checkout, or suite.path="
-Split = Literal["test", "train", "all"]
+from hindsight.suite.gold import FOLDER, WANTED, Split, events
+from hindsight.suite.past import Prefix, at_least_one
+from hindsight.types import Case, Count, Query, opaque
 
 
-class Row(BaseModel):
-    """A line of gold."""
+@dataclass(frozen=True)
+class Bundled:
+    """A user's turn that asks is the query; it stands outside the past. ``path``: the folder of the bundled logs.
 
-    query_id: str
-    user_id: str
-    session: str
-    turn: int
-    regime: Literal["ask", "act"]
-    type: str
-    answers: list[str]
-    relevant: list[tuple[str, int]]
-    split: Literal["train", "test"]
+    ``split``: the questions of held-out users (``test``), of those whose logs are trained on (``train``), or ``all``.
+    """
 
+    path: Path = FOLDER
+    split: Split = "test"
+    name: ClassVar[str] = "bundled"
+    unit: ClassVar[str] = "turn"
 
-def read_gold(path: Path) -> Iterator[tuple[str, Row]]:
-    """(place, row). Raises DataError, naming the line, on anything that is not gold."""
-    if not path.exists():
-        raise DataError(path, "no such file", WANTED)
-    for number, record in read_json_lines(path, count := Count()):
-        try:
-            yield f"{path}:{number}", Row.model_validate(record)
-        except ValidationError as error:
-            raise DataError(f"{path}:{number}", error, "a line of gold: see data/README.md") from error
-    if count.skipped:
-        raise DataError(path, count, "a whole file of gold")
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"split {self.split}, by user", "roles indexed: user, assistant", "gold by construction")
 
+    def build(self) -> Bundled:
+        return self
 
-def events(folder: Path, split: Split, regime: str, count: Count) -> Iterator[tuple[Stream, int, tuple[int, ...], str, Row]]:
-    """(stream, position of the user's turn that asks, relevant positions, place, row), by user, then position."""
-    rows: dict[str, list[tuple[str, Row]]] = {}
-    for place, row in read_gold(folder / GOLD):
-        if row.split != split and split != "all":
-            count.note(f"question of split {row.split}: not read")
-        elif row.regime != regime:
-            count.note(f"{row.regime}, not {regime}: not read")
-        else:
-            rows.setdefault(opaque("user", row.user_id), []).append((place, row))
-    for stream in streams(_log(folder, split)):
-        found: list[tuple[Stream, int, tuple[int, ...], str, Row]] = []
-        for place, row in rows.pop(stream.user_id, []):
-            at = stream.position(row.user_id, row.session, row.turn, place)
-            gold = tuple(sorted({stream.position(row.user_id, name, turn, place) for name, turn in row.relevant}))
-            if stream.turns[at].role != "user" or (gold and gold[-1] >= at):
-                raise DataError(
-                    place, f"turn {row.turn}, relevant {row.relevant}", "a user's turn, and relevant turns before it"
-                )
-            found.append((stream, at, gold, place, row))
-        yield from sorted(found, key=lambda one: one[1])
-    for left in rows.values():
-        raise DataError(left[0][0], left[0][1].user_id, f"a user of {' or '.join(LOGS)}")
+    def cases(self, count: Count) -> Iterator[Case]:
+        """By user, then ``asked_at``. Questions about what was never told are skipped: a ranking can't be right about them."""
+        return at_least_one(self._answerable(count), self.path, count, WANTED)
 
+    def unanswerable(self) -> list[Case]:
+        """The questions about what was never told, with an empty ``relevant``: for abstention."""
+        return [case for case in self._all(Count()) if not case.relevant]
 
-def _log(folder: Path, split: Split) -> Iterator[Dialogue]:
-    """Gold counts turns, so here a log that is not read whole is an error."""
-    for name in LOGS:
-        if split in ("all", name.split(".")[0]):
-            yield from NativeReader().read(folder / name, reading := Count())
-            if reading.skipped or reading.notes:
-                raise DataError(folder / name, reading, "the log as it was made, every turn of it")
+    def _answerable(self, count: Count) -> Iterator[Case]:
+        for case in self._all(count):
+            if case.relevant:
+                count.keep()
+                yield case
+            else:
+                count.skip("nothing to find")
+
+    def _all(self, count: Count) -> Iterator[Case]:
+        for stream, at, relevant, _, row in events(self.path, self.split, "ask", count):
+            turn = stream.turns[at]
+            query = Query(
+                query_id=opaque("query", "fact_recall", row.query_id),
+                user_id=stream.user_id,
+                dialogue_id=stream.dialogue_at(at),
+                text=turn.text,
+                asked_at=at,
+                time=turn.time,
+            )
+            yield Case(query, Prefix(stream.turns, at), relevant, row.type, tuple(row.answers))

@@ -1,4 +1,4 @@
-"""The bundled logs: people ask, weeks later and in other words, for what was told, changed or taken back."""
+"""Questions in long dialogues, each at a known distance from the turn that answers it. Frozen: version 2. See data/README.md."""
 
 from __future__ import annotations
 
@@ -7,16 +7,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from hindsight.suite.bundled import FOLDER, WANTED, Split, events
+from hindsight.suite.gold import GOLD, LOGS, Row, Split, events
 from hindsight.suite.past import Prefix, at_least_one
 from hindsight.types import Case, Count, Query, opaque
+
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "recall"
+WANTED = f"a folder with {', '.join(LOGS)} and {GOLD}: data/recall of a checkout, or suite.path="
+VERSION = 2
+
+
+class Asked(Row):
+    """A line of gold. ``turn``: the question is asked before it. ``distance``: 0 where nothing answers."""
+
+    question: str
+    distance: int
+    language: str
+    round: int
 
 
 @dataclass(frozen=True)
 class FactRecall:
-    """A user's turn that asks is the query; it stands outside the past. ``path``: the folder of the bundled logs.
+    """A question stands in no turn: it is asked at a moment of its user's stream. ``path``: the folder of logs and gold.
 
-    ``split``: the questions of held-out users (``test``), of those whose logs are trained on (``train``), or ``all``.
+    ``split``: ``test``, or ``train``: other people of another world, with which it shares no wording, value or name; or ``all``.
     """
 
     path: Path = FOLDER
@@ -26,17 +39,22 @@ class FactRecall:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"split {self.split}, by user", "roles indexed: user, assistant", "gold by construction")
+        return (
+            f"version {VERSION}",
+            f"split {self.split}, worlds apart",
+            "roles indexed: user, assistant",
+            "gold by construction",
+        )
 
     def build(self) -> FactRecall:
         return self
 
     def cases(self, count: Count) -> Iterator[Case]:
-        """By user, then ``asked_at``. Questions about what was never told are skipped: a ranking can't be right about them."""
+        """By user, then ``asked_at``. Questions that nothing answers are skipped: a ranking can't be right about them."""
         return at_least_one(self._answerable(count), self.path, count, WANTED)
 
     def unanswerable(self) -> list[Case]:
-        """The questions about what was never told, with an empty ``relevant``: for abstention."""
+        """Questions about what this user never told, with an empty ``relevant``: for abstention."""
         return [case for case in self._all(Count()) if not case.relevant]
 
     def _answerable(self, count: Count) -> Iterator[Case]:
@@ -48,14 +66,15 @@ class FactRecall:
                 count.skip("nothing to find")
 
     def _all(self, count: Count) -> Iterator[Case]:
-        for stream, at, relevant, _, row in events(self.path, self.split, "ask", count):
-            turn = stream.turns[at]
+        for stream, at, relevant, _, row in events(self.path, self.split, "ask", count, Asked):
             query = Query(
-                query_id=opaque("query", "fact_recall", row.query_id),
+                query_id=opaque("query", "fact_recall", str(VERSION), row.query_id),
                 user_id=stream.user_id,
                 dialogue_id=stream.dialogue_at(at),
-                text=turn.text,
+                text=row.question,
                 asked_at=at,
-                time=turn.time,
+                time=stream.turns[at].time,
             )
-            yield Case(query, Prefix(stream.turns, at), relevant, row.type, tuple(row.answers))
+            groups = (f"distance {row.distance}",) if row.distance else ()
+            groups += (f"language {row.language}", f"round {row.round}")
+            yield Case(query, Prefix(stream.turns, at), relevant, row.type, tuple(row.answers), groups=groups)

@@ -1,6 +1,6 @@
 """Questions that a language model answers with recalled memories in its prompt: is the attention bias worth it?
 
-The questions are those of ``fact_recall`` or ``locomo``. Of the bundled people there are also questions that nothing answers, and it is
+The questions are those of ``bundled`` or ``locomo``. Of the bundled people there are also questions that nothing answers, and it is
 known which values were overwritten: what a bias is for.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from hindsight.lm.local import DEFAULT
-from hindsight.suite.bundled import FOLDER, Split
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
+from hindsight.suite.gold import FOLDER, Split
 from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.told import absent, before, names_of, overwritten, read_told, rivals
 from hindsight.types import Case, ConfigError, Count, DataError, opaque
@@ -52,7 +52,7 @@ class InjectionSuite:
     answers are written, not only their likelihood read. ``seeds``: of what is drawn by chance. ``timed``: questions whose latency is
     measured, one at a time."""
 
-    of: Literal["fact_recall", "locomo"] = "fact_recall"
+    of: Literal["bundled", "locomo"] = "bundled"
     path: Path = FOLDER
     split: Split = "test"
     model: str = DEFAULT
@@ -91,8 +91,8 @@ class InjectionSuite:
         return self
 
     @property
-    def source(self) -> FactRecall | LoCoMo:
-        return FactRecall(self.path, self.split) if self.of == "fact_recall" else LoCoMo(self.path)
+    def source(self) -> Bundled | LoCoMo:
+        return Bundled(self.path, self.split) if self.of == "bundled" else LoCoMo(self.path)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -104,12 +104,12 @@ class InjectionSuite:
 
     def unanswerable(self) -> list[Case]:
         source = self.source
-        return source.unanswerable() if isinstance(source, FactRecall) else []
+        return source.unanswerable() if isinstance(source, Bundled) else []
 
     def questions(self, count: Count) -> list[Question]:
         """By user, a user's in stream order. Raises DataError where none is left."""
         source = self.source
-        found = list(self._bundled(source, count)) if isinstance(source, FactRecall) else list(_locomo(source, count))
+        found = list(self._bundled(source, count)) if isinstance(source, Bundled) else list(_locomo(source, count))
         chosen = sorted(found, key=lambda one: opaque("limit", one.case.query.query_id))[: self.limit or len(found)]
         kept = {one.case.query.query_id for one in chosen}
         if not kept:
@@ -118,7 +118,7 @@ class InjectionSuite:
         found = [one for one in found if one.case.query.query_id in kept]
         return sorted(found, key=lambda one: (order[one.case.query.user_id], one.case.query.asked_at))
 
-    def _bundled(self, source: FactRecall, count: Count) -> Iterator[Question]:
+    def _bundled(self, source: Bundled, count: Count) -> Iterator[Question]:
         told = read_told(self.path, self.split)
         names = names_of(one for own in told.values() for one in own)
         logs: dict[str, str] = {}

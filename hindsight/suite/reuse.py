@@ -16,8 +16,8 @@ from hindsight.logs.crosswoz_histories import CrossWOZHistories
 from hindsight.logs.histories import Annotated
 from hindsight.logs.raw import looks_like
 from hindsight.logs.sgd_histories import SGDHistories
-from hindsight.suite.bundled import FOLDER, GOLD, Split, events
 from hindsight.suite.given import Given, of_crosswoz, of_sgd
+from hindsight.suite.gold import FOLDER, GOLD, Split, events
 from hindsight.suite.past import Prefix, at_least_one
 from hindsight.text import normalise
 from hindsight.types import Case, Count, DataError, Dialogue, Query, Turn, opaque

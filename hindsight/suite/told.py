@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from hindsight.io import read_json_lines
-from hindsight.suite.bundled import Split, _log
+from hindsight.suite.gold import Split, _log
 from hindsight.suite.past import streams
 from hindsight.text import script
 from hindsight.types import Case, Count, DataError, opaque

@@ -13,7 +13,7 @@ from hindsight.labeler.values import Values
 from hindsight.miner.turns import Turns
 from hindsight.report.audit import show
 from hindsight.scorer.linear import Linear
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import Reuse
 from hindsight.train.learn import Encoding
 from hindsight.train.loop import Fit
@@ -52,7 +52,7 @@ def test_of_value_reuse_the_future_tells_what_was_used_and_the_controls_do_not(f
 
 def test_of_questions_the_future_is_the_answer(folder):
     answers = {asked: (answer,) for _, asked, answer in people.FACTS}
-    own = [[replace(case, answers=answers[case.query.text]) for case in user] for user in users(FactRecall(folder))]
+    own = [[replace(case, answers=answers[case.query.text]) for case in user] for user in users(Bundled(folder))]
     found = audit_suite(own, recipe(Gated()))
     assert set(found["futures"]["real"]["by"]) == {"all", "single"}
     for name in MEANS:

@@ -11,7 +11,7 @@ from hindsight.labeler.moments import moments
 from hindsight.logs.native import NativeReader
 from hindsight.logs.stream import by_user
 from hindsight.miner.turns import Turns
-from hindsight.suite.bundled import FOLDER
+from hindsight.suite.gold import FOLDER
 from hindsight.types import Count, Query
 
 

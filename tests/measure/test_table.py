@@ -88,6 +88,18 @@ def test_parts_by_kind_add_up_to_the_whole_and_a_lone_user_has_no_interval():
     json.dumps(got, allow_nan=False)
 
 
+def test_groups_are_parts_of_their_own_after_the_kinds_in_the_order_of_their_numbers():
+    groups = {f"q{i}": (f"distance {(100, 30, 300)[i % 3]}",) for i in range(20)}
+    given = [row | {"groups": groups.get(row["query_id"], ())} for row in rows()]
+    got = summarise(given, ABOUT, MEASURES)
+    parts = {"early": 8, "late": 16, "distance 30": 7, "distance 100": 7, "distance 300": 6}
+    assert list(got["kinds"].items()) == list(parts.items()) and list(got["by"]) == list(parts)
+    near = [row["ndcg@10"] for row in given if row["system"] == "bm25" and "distance 30" in row["groups"]]
+    assert got["by"]["distance 30"]["bm25"]["ndcg@10"]["mean"] == pytest.approx(np.mean(near), abs=1e-6)
+    plain = summarise(rows(), ABOUT, MEASURES)
+    assert got["systems"] == plain["systems"] and got["by"]["early"] == plain["by"]["early"]
+
+
 def test_a_cutoff_that_reaches_the_pool_is_marked_and_not_the_headline():
     assert summarise(rows(pool=8), ABOUT, MEASURES)["headline"] == "recall@5"
     got = summarise(rows(pool=10), ABOUT, MEASURES)

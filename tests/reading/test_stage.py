@@ -19,7 +19,7 @@ USERS = people.USERS[:2]
 
 
 def gold(answer="Granary Wharf", place=2):
-    """Questions of fact_recall's kind, one that nothing answers among them."""
+    """Questions of bundled's kind, one that nothing answers among them."""
     rows = [
         row | {"answers": [answer], "relevant": [[row["relevant"][0][0], place]]}
         for row in people.gold(USERS)

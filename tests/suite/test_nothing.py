@@ -4,13 +4,13 @@ import numpy as np
 
 from hindsight.evaluate import users_of, with_nothing
 from hindsight.judging import KEPT, abstention_of
-from hindsight.suite.fact_recall import FactRecall
+from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import NOTHING, Reuse
 from hindsight.types import Count
 
 
 def test_they_join_their_users_questions_in_stream_order():
-    suite = FactRecall()
+    suite = Bundled()
     users, nothing = users_of(list(suite.cases(Count()))), suite.unanswerable()
     assert nothing and all(not case.relevant for case in nothing)
     joined = with_nothing(users, nothing)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hindsight.suite.bundled import FOLDER as BUNDLED
+from hindsight.suite.gold import FOLDER as BUNDLED
 from hindsight.suite.past import Prefix
 from hindsight.suite.reuse import CONTEXT, Reuse
 from hindsight.types import Count, DataError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hindsight.suite.bundled import FOLDER
+from hindsight.suite.gold import FOLDER
 from hindsight.suite.injection import InjectionSuite, Question, needed, target
 from hindsight.suite.told import Told, absent, before, overwritten, read_told, rivals
 from hindsight.types import Case, ConfigError, Count, DataError, Query, Turn
