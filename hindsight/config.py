@@ -55,6 +55,7 @@ from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
 from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
+from hindsight.suite.agent_tasks import AgentTasks
 from hindsight.suite.beam import Beam
 from hindsight.suite.fact_recall import FactRecall
 from hindsight.suite.injection import InjectionSuite
@@ -102,6 +103,7 @@ PARTS: dict[str, dict[str, type]] = {
         "beam": Beam,
         "own": Own,
         "injection": InjectionSuite,
+        "agent_tasks": AgentTasks,
     },
 }
 # always there, one dataclass each

@@ -155,7 +155,7 @@ def test_all_problems_are_told_at_once():
         ("=3", "without a key"),
         ("fit=3", "fit: no such setting"),
         ("system.nams=[bm25]", "did you mean system.names"),
-        ("suite=x", "known: beam, fact_recall, injection, locomo, longmemeval, own, reuse"),
+        ("suite=x", "known: agent_tasks, beam, fact_recall, injection, locomo, longmemeval, own, reuse"),
         ("experiment=x", "known: act, both"),
         ("labeler@other=gated", "moves a key"),
         ("+fit.more=1", "adds"),
