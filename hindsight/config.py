@@ -50,6 +50,8 @@ from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.logs.tau_bench import TauBenchReader
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
+from hindsight.reading.answering import Answers
+from hindsight.reading.judge import JudgeChoice
 from hindsight.runs import Run
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
@@ -114,6 +116,8 @@ ALWAYS: dict[str, type] = {
     "evaluation": Evaluation,
     "system": SystemChoice,
     "audit": Audit,
+    "answers": Answers,
+    "judge": JudgeChoice,
     "adapt": Adapt,
     "export": Export,
     "recall": Recall,
