@@ -186,8 +186,7 @@ def reworded(values: Sequence[str]) -> str:
 def _another(case: Case, all_of: Sequence[Case], key: str) -> str:
     """The answer to another question of the kind (of any, where the kind has none), that says nothing of this one's own."""
     asked = asked_of(case)
-    same = [one for one in all_of if one.kind == case.kind] or list(all_of)
-    for one in sorted(same, key=lambda one: opaque("another", key, one.query.query_id)):
+    for one in sorted(all_of, key=lambda one: (one.kind != case.kind, opaque("another", key, one.query.query_id))):
         answer = " and ".join(asked_of(one).needed[0])
         if one.query.query_id != key and not _overlap(answer, asked):
             return answer
