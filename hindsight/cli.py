@@ -12,7 +12,7 @@ from hindsight import judging, stages
 from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
 from hindsight.memory.doctor import examine
-from hindsight.reading import stage
+from hindsight.reading import answering, check, stage
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.gold import FOLDER as BUNDLED
@@ -35,6 +35,8 @@ stages
   formula  the best fixed weights on a suite      suite=reuse suite.path=DEV system.formula=FILE
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
            a reader's answers under each bias    suite=injection [suite.split=train] [suite.conditions=[plain,drop:.1,log:1]]
+           a model's answers with each system's memories, and their cost: answers.lm=local|endpoint answers.system=[none,bm25,full_context]
+  judge-check  how often a judge of answers errs  suite=bundled judge.by=rules|endpoint|local [judge.model=NAME judge.url=URL]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
   doctor   is a store whole, and does it agree   store.path=FILE (ends with 1 where it does not)
@@ -128,9 +130,30 @@ def injection(chosen: Settings) -> None:
     stage.evaluate(suite_of(chosen), recipe_of(chosen), scorer, limit, chosen["run"], Facts(chosen.plain))
 
 
+def answers(chosen: Settings) -> None:
+    """Systems that need a checkpoint have the one of ``scorer.path``; ``default`` the one that comes with the package."""
+    suite, recipe, wanted = suite_of(chosen), recipe_of(chosen), chosen["answers"]
+    path = chosen.paths["scorer"].split(",")[0]
+    trained = {
+        name: DEFAULT if name == "default" else path for name in ("default", "utility", RUNTIME) if name in wanted.system
+    }
+    if lacking := [f"system {name!r} needs a checkpoint: give scorer.path=DIR" for name, at in trained.items() if not at]:
+        raise ConfigError(lacking)
+    checkpoints = {name: scorer_at(Path(at)) for name, at in trained.items()}
+    for checkpoint in checkpoints.values():
+        recipe = replace(recipe, miner=miner_of(checkpoint, recipe.miner))
+    scorers: dict[str, Any] = {name: checkpoint.scorer for name, checkpoint in checkpoints.items()}
+    limit = chosen["evaluation"].candidates
+    answering.evaluate(
+        suite, suite.path, recipe, wanted, chosen["judge"], scorers, limit, chosen["run"], Facts(chosen.plain)
+    )
+
+
 def evaluate(chosen: Settings) -> judging.Judged | None:
     if chosen.choices["suite"] == "injection":
         return injection(chosen)
+    if chosen["answers"].lm != "none":
+        return answers(chosen)
     suite = suite_of(chosen)
     scorers = {name: [Path(p) for p in chosen.paths.get(key, "").split(",") if p] for name, key in CHECKPOINTS.items()}
     paths = scorers["utility"]
@@ -206,7 +229,12 @@ def doctor(chosen: Settings) -> bool:
     return not found.problems
 
 
-JUDGING = ("eval", "audit", "gold", "formula")  # these know suites
+def judge_check(chosen: Settings) -> None:
+    suite = suite_of(chosen)
+    check.check(suite, suite.path, chosen["judge"], chosen["run"], Facts(chosen.plain))
+
+
+JUDGING = ("eval", "audit", "gold", "formula", "judge-check")  # these know suites
 # system -> where its checkpoint is given
 CHECKPOINTS = {"utility": "scorer"} | {f"utility_{name}": f"scorer.path_{name}" for name in ("hidden", "shuffled", "gold")}
 
@@ -219,6 +247,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "train": train,
     "adapt": adapt,
     "eval": evaluate,
+    "judge-check": judge_check,
     "words": words,
     "export": export,
     "recall": recall,

@@ -50,11 +50,14 @@ from hindsight.logs.sgd_histories import SGDHistories
 from hindsight.logs.tau_bench import TauBenchReader
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
+from hindsight.reading.answering import Answers
+from hindsight.reading.judge import JudgeChoice
 from hindsight.runs import Run
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
 from hindsight.scorer.switch import Switch
 from hindsight.stages import Export, Recall
+from hindsight.suite.agent_tasks import AgentTasks
 from hindsight.suite.beam import Beam
 from hindsight.suite.bundled import Bundled
 from hindsight.suite.fact_recall import FactRecall
@@ -104,6 +107,7 @@ PARTS: dict[str, dict[str, type]] = {
         "beam": Beam,
         "own": Own,
         "injection": InjectionSuite,
+        "agent_tasks": AgentTasks,
     },
 }
 
@@ -123,6 +127,8 @@ ALWAYS: dict[str, type] = {
     "evaluation": Evaluation,
     "system": SystemChoice,
     "audit": Audit,
+    "answers": Answers,
+    "judge": JudgeChoice,
     "adapt": Adapt,
     "export": Export,
     "recall": Recall,

@@ -87,11 +87,13 @@ class Answers:
 
 
 def with_nothing(users: Sequence[Sequence[Case]], nothing: Sequence[Case]) -> list[list[Case]]:
-    """The questions of each user, and among them, in stream order, theirs that nothing in the past answers."""
+    """The questions of each user, and among them, in stream order, theirs that nothing in the past answers. Users who have such alone
+    come last."""
     more: dict[str, list[Case]] = {}
     for case in nothing:
         more.setdefault(case.query.user_id, []).append(case)
-    return [sorted([*own, *more.get(own[0].query.user_id, [])], key=lambda one: one.query.asked_at) for own in users]
+    both = [[*own, *more.pop(own[0].query.user_id, [])] for own in users]
+    return [sorted(own, key=lambda one: one.query.asked_at) for own in [*both, *more.values()]]
 
 
 def users_of(cases: Sequence[Case]) -> list[list[Case]]:

@@ -157,6 +157,8 @@ def evaluate(
     fixed: Scorers = {"formula": {0: read_formula(Path(chosen.formula))}} if chosen.formula else {}
     check(ask, fixed)
     notes: dict[str, dict[str, object]] = {}
+    nothing = [] if evaluation.crossfit else _nothing(suite)
+    asked = with_nothing(users, nothing)
     by_user: list[Scorers]
     if evaluation.crossfit and trained:
         heads, sizes = crossfit(
@@ -165,11 +167,9 @@ def evaluate(
         by_user = list(heads)
         notes |= {name: {"trained_on": f"{sizes[name]} queries of the other folds' users"} for name in trained}
     else:
-        by_user = [_loaded(trained, scorers, recipe)] * len(users)
+        by_user = [_loaded(trained, scorers, recipe)] * len(asked)
         notes |= {name: {"trained_on": ", ".join(map(str, scorers.get(name, ())))} for name in trained}
     answers = Answers()
-    nothing = [] if evaluation.crossfit else _nothing(suite)
-    asked = with_nothing(users, nothing)
     work = [(cases, {**scorers, **fixed}) for cases, scorers in zip(asked, by_user)]
     for one in each(partial(ask_user, ask), work, run.jobs, "ask"):
         answers.add(one)

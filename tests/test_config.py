@@ -72,7 +72,7 @@ def test_every_option_composes_to_its_dataclass_and_builds(group, name):
 def test_what_is_always_there_has_the_defaults_of_its_dataclass(root):
     chosen = settings(root, [])
     there = {"run", "cache", "fit"} | (
-        {"evaluation", "system", "audit"} if root == "eval" else {"adapt", "export", "recall", "store"}
+        {"evaluation", "system", "audit", "answers", "judge"} if root == "eval" else {"adapt", "export", "recall", "store"}
     )
     assert set(chosen.parts) == there | set(PARTS) - ({"suite"} if root == "train" else set())
     assert all(chosen[name] == ALWAYS[name]() for name in there)
@@ -155,7 +155,7 @@ def test_all_problems_are_told_at_once():
         ("=3", "without a key"),
         ("fit=3", "fit: no such setting"),
         ("system.nams=[bm25]", "did you mean system.names"),
-        ("suite=x", "known: beam, bundled, fact_recall, injection, locomo, longmemeval, own, reuse"),
+        ("suite=x", "known: agent_tasks, beam, bundled, fact_recall, injection, locomo, longmemeval, own, reuse"),
         ("experiment=x", "known: act, both"),
         ("labeler@other=gated", "moves a key"),
         ("+fit.more=1", "adds"),

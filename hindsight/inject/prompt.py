@@ -86,6 +86,15 @@ def assemble(tokenizer: Any, messages: Sequence[Message], lines: Sequence[str], 
     return Prompt(tuple(ids), tuple(spans), tuple(shown))
 
 
+def chat(messages: Sequence[Message], lines: Sequence[str]) -> list[Message]:
+    """The same as messages, for an endpoint that fills in a template of its own: the memories stand at the end of what the system says."""
+    if not lines:
+        return list(messages)
+    told = "\n".join([HEADING, *lines])
+    system = "\n\n".join([*(message["content"] for message in messages if message["role"] == "system"), told])
+    return [{"role": "system", "content": system}, *(message for message in messages if message["role"] != "system")]
+
+
 def batched(prompts: Sequence[Prompt], pad: int, side: Literal["left", "right"] = "left", device: Any = None) -> Batch:
     """``pad``: the token that fills up. Raises DataError on no prompts or an empty one."""
     if not prompts or not all(prompt.ids for prompt in prompts):

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hindsight.logs.raw import at_least_one, clean, files_of, name_of, read_json_list, time_order
-from hindsight.types import Count, Dialogue, Turn, opaque
+from hindsight.logs.raw import Spot, at_least_one, clean, files_of, name_of, read_json_list_at, time_order
+from hindsight.types import Count, DataError, Dialogue, Turn, opaque
 
 WANTED = "a LongMemEval file: a JSON list of questions with haystack_sessions, haystack_session_ids and haystack_dates"
 _DATE = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?:\s*\(([A-Za-z]{3})[a-z]*\))?(?:\s+(\d\d?):(\d\d))?")
@@ -36,23 +36,37 @@ class LongMemEvalReader:
 
 
 def keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], dict[str, Any]]]:
-    """(dialogue, source of each turn, the raw question), one question at a time: the file is never held.
+    """(dialogue, source of each turn, the raw question), one question at a time: the file is never held."""
+    return ((dialogue, sources, question) for dialogue, sources, question, _ in placed(path, count))
+
+
+def placed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], dict[str, Any], Spot | None]]:
+    """The same, with where each question stands in its file.
 
     Sessions stand in order of (date, place); a session without a date keeps its place after the one before it. Nothing is
     left out by date. A folder: its ``longmemeval*.json``.
     """
-    return at_least_one(_keyed(path, count), path, count, WANTED)
+    return at_least_one(_placed(path, count), path, count, WANTED)
 
 
-def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], dict[str, Any]]]:
+def again(spot: Spot, name: str) -> tuple[tuple[Turn, ...], list[Source], dict[str, Any]]:
+    """A question that was read once, from its file: (turns, their sources, the raw question). ``name``: its id, as it was read."""
+    question = spot.read()
+    haystack = _haystack(question)
+    if isinstance(haystack, str):
+        raise DataError(spot.path, haystack, "the same file as when it was first read")
+    return *_turns(haystack, name, Count()), question
+
+
+def _placed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], dict[str, Any], Spot | None]]:
     seen: set[str] = set()
     for file in files_of(path, ("longmemeval*.json",)):
-        for number, question in enumerate(read_json_list(file)):
+        for number, (question, spot) in enumerate(read_json_list_at(file)):
             haystack = _haystack(question)
             if isinstance(haystack, str):
                 count.skip(haystack, f"{file.name}:{number}")
                 continue
-            name = name_of(question.get("question_id")) or f"{file.name}:{number}"
+            name = id_of(question, f"{file.name}:{number}")
             turns, sources = _turns(haystack, name, count)
             if not turns or name in seen:
                 count.skip("the same question_id again" if turns else "no turns", f"{file.name}:{number}")
@@ -60,7 +74,13 @@ def _keyed(path: Path, count: Count) -> Iterator[tuple[Dialogue, list[Source], d
             seen.add(name)
             count.keep()
             user = opaque("user", "longmemeval", name)
-            yield Dialogue(opaque("dialogue", "longmemeval", name), user, turns, f"{file.name}:{number}"), sources, question
+            dialogue = Dialogue(opaque("dialogue", "longmemeval", name), user, turns, f"{file.name}:{number}")
+            yield dialogue, sources, question, spot
+
+
+def id_of(question: dict[str, Any], place: str) -> str:
+    """``place`` where it has none."""
+    return name_of(question.get("question_id")) or place
 
 
 def _haystack(question: Any) -> list[tuple[str, Any, list[Any]]] | str:

@@ -152,14 +152,42 @@ def _again(lines: list[tuple[str, bytes, int, str]]) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where an element of a JSON list stands in a plain UTF-8 file: bytes [start, end). Read again, it need not be held."""
+
+    path: Path
+    start: int
+    end: int
+
+    def read(self) -> Any:
+        """Raises DataError where the file is no longer the one that was read."""
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(self.start)
+                return json.loads(stream.read(self.end - self.start))
+        except (OSError, ValueError) as error:
+            raise DataError(self.path, error, "the same file as when it was first read") from error
+
+
 def read_json_list(path: Path, chunk: int = 1 << 20) -> Iterator[Any]:
     """The elements of one JSON list, one at a time: holds the largest element and a chunk, not the file."""
-    return _values(path, "[", "]", "list", chunk)
+    return (value for value, _, _ in _values(path, "[", "]", "list", chunk))
+
+
+def read_json_list_at(path: Path, chunk: int = 1 << 20) -> Iterator[tuple[Any, Spot | None]]:
+    """The same, each with its spot; None in an archive or in another encoding, where no byte can be gone back to."""
+    with path.open("rb") as raw:
+        head = raw.read(4)
+    plain = head != b"PK\x03\x04" and head[:2] not in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b")
+    mark = 3 if head[:3] == b"\xef\xbb\xbf" else 0
+    for value, start, end in _values(path, "[", "]", "list", chunk):
+        yield value, Spot(path, start + mark, end + mark) if plain else None
 
 
 def read_json_object(path: Path, chunk: int = 1 << 20) -> Iterator[tuple[str, Any]]:
     """(key, value) of one JSON object, one at a time and in file order."""
-    values = _values(path, "{", "}", "object", chunk)
+    values = (value for value, _, _ in _values(path, "{", "}", "object", chunk))
     for key in values:
         for value in values:
             yield str(key), value
@@ -168,11 +196,14 @@ def read_json_object(path: Path, chunk: int = 1 << 20) -> Iterator[tuple[str, An
             raise DataError(path, f"key {key!r} without a value", "a whole JSON object")
 
 
-def _values(path: Path, opened: str, closed: str, kind: str, chunk: int) -> Iterator[Any]:
-    """What stands between the outer brackets, one at a time; of an object, keys and values in turn."""
+def _values(path: Path, opened: str, closed: str, kind: str, chunk: int) -> Iterator[tuple[Any, int, int]]:
+    """What stands between the outer brackets, one at a time; of an object, keys and values in turn. With where it starts and ends, in
+    bytes of the text as UTF-8."""
     decoder, at, place = json.JSONDecoder(), 0, 0
     with _text(path) as stream:
-        buffer = _read(stream, path, chunk).lstrip()
+        whole = _read(stream, path, chunk)
+        buffer = whole.lstrip()
+        known, passed = 0, _bytes(whole) - _bytes(buffer)  # letters of the buffer, and bytes of the text, counted so far
         if not buffer.startswith(opened):
             look = looks_like(path)
             shown = f"what looks like {look}" if look else repr(buffer[:40])
@@ -193,12 +224,19 @@ def _values(path: Path, opened: str, closed: str, kind: str, chunk: int) -> Iter
                     raise DataError(
                         f"{path}:element {place}", f"cut off or not JSON: {error}", f"a whole JSON {kind}"
                     ) from error
-                buffer, at = buffer[at:] + more, 0
+                passed += _bytes(buffer[known:at])
+                buffer, known, at = buffer[at:] + more, 0, 0
                 continue
             except RecursionError as error:
                 raise DataError(f"{path}:element {place}", "nested too deep", f"a JSON {kind} of plain records") from error
-            yield value
+            start = passed + _bytes(buffer[known:at])
+            known, passed = end, start + _bytes(buffer[at:end])
+            yield value, start, passed
             place, at = place + 1, end
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def read_head(path: Path, letters: int = 1 << 20) -> str:
@@ -220,7 +258,9 @@ def _text(path: Path) -> Any:
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # torn; unknown method; under a password
             raise DataError(path, error, "a whole zip archive of one file, not encrypted") from error
     encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return gzip.open(path, "rt", encoding="utf-8-sig") if head[:2] == b"\x1f\x8b" else path.open(encoding=encoding)
+    return (
+        gzip.open(path, "rt", encoding="utf-8-sig") if head[:2] == b"\x1f\x8b" else path.open(encoding=encoding, newline="")
+    )
 
 
 def _read(stream: Any, path: Path, letters: int) -> str:

@@ -28,7 +28,7 @@ MEASURES: dict[str, tuple[str, str]] = {
     "leak of absent": ("leak_alike", ABSENT),
 }
 WRITTEN = ("contains", "exact", "f1", "leak", "leak_alike")  # need a reply
-YES_NO = ("contains", "exact", "leak", "leak_alike")
+YES_NO = ("contains", "exact", "leak", "leak_alike", "judged")
 MEANING = (
     "contains: the reply says all values of the answer; exact, f1: SQuAD's normalisation",
     "loglik: of the gold answer in nats, of its tokens together, and a token",
@@ -38,14 +38,20 @@ MEANING = (
 )  # fmt: skip
 
 
-def summarise(rows: Sequence[Row], conditions: Sequence[str], against: Sequence[str], generated: bool) -> dict[str, Any]:
+def summarise(
+    rows: Sequence[Row],
+    conditions: Sequence[str],
+    against: Sequence[str],
+    generated: bool,
+    wanted: Mapping[str, tuple[str, str]] = MEASURES,
+) -> dict[str, Any]:
     """``rows``: one a question, condition and seed: `query_id`, `user_id` (the cluster), `kind`, `system`, `seed`, `parts` (of which
-    groups of questions it is), and the fields. ``against``: the conditions that all others are compared with."""
+    groups of questions it is), and the fields. ``against``: the conditions that all others are compared with. ``wanted``: as MEASURES."""
     systems: dict[str, dict[str, Any]] = {name: {} for name in conditions}
     comparisons: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     measures: list[str] = []
-    for measure, (field, part) in MEASURES.items():
+    for measure, (field, part) in wanted.items():
         own = [row for row in rows if part in row["parts"]]
         counts[part] = len({row["query_id"] for row in own})
         if not own or (field in WRITTEN and not generated):
@@ -58,7 +64,7 @@ def summarise(rows: Sequence[Row], conditions: Sequence[str], against: Sequence[
     for kind in kinds:
         cells: dict[str, dict[str, Any]] = {name: {} for name in conditions}
         for measure in measures:
-            field, part = MEASURES[measure]
+            field, part = wanted[measure]
             own = [row for row in answered if row["kind"] == kind]
             if part == ANSWERED:
                 _measure(measure, field, own, conditions, (), cells, [])

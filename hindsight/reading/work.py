@@ -44,7 +44,7 @@ def read_all(reader: Reader, tasks: Sequence[Task], batch: int, path: Path) -> d
     """key -> {reply, nats, tokens}, of every task. ``path``: JSON lines, read first and then added to. ``batch``: questions at a time, of
     like length. A batch that was cut off is read again as a whole, so that a run that was stopped gives the same bytes as one that was
     not."""
-    known = _known(path, "reply")
+    known = known_at(path, "reply")
     for some in tqdm(list(_batches(tasks, batch)), "read", disable=not sys.stderr.isatty()):
         if any(task.key not in known for task in some):
             found = reader.read([task.request for task in some], [task.target for task in some])
@@ -53,14 +53,14 @@ def read_all(reader: Reader, tasks: Sequence[Task], batch: int, path: Path) -> d
                 for task, one in zip(some, found)
             ]
             known |= {line["key"]: line for line in lines}
-            _append(path, lines)
+            append(path, lines)
     return known
 
 
 def time_all(reader: Reader, tasks: Sequence[Task], path: Path) -> dict[str, list[dict[str, Any]]]:
     """Condition -> of each task {ms, mb}: one prompt at a time, and its reply alone. ``mb``: the most memory that the process (or the
     GPU) held meanwhile, None where the system doesn't tell."""
-    known = _known(path, "ms")
+    known = known_at(path, "ms")
     found: dict[str, list[dict[str, Any]]] = {}
     if any(_timed(task) not in known for task in tasks):
         reader.read([tasks[0].request], [()])  # what is slow once
@@ -71,7 +71,7 @@ def time_all(reader: Reader, tasks: Sequence[Task], path: Path) -> dict[str, lis
             reader.read([task.request], [()])
             spent = (time.perf_counter() - began) * 1000
             known[key] = {"key": key, "ms": round(spent, 3), "mb": _peak()}
-            _append(path, [known[key]])
+            append(path, [known[key]])
         found.setdefault(task.condition.name, []).append(known[key])
     return found
 
@@ -97,14 +97,14 @@ def _batches(tasks: Sequence[Task], batch: int) -> Iterator[list[Task]]:
             yield list(some.values())
 
 
-def _known(path: Path, field: str) -> dict[str, dict[str, Any]]:
+def known_at(path: Path, field: str) -> dict[str, dict[str, Any]]:
     """A line that was cut off counts as none."""
     if not path.exists():
         return {}
     return {line["key"]: line for _, line in read_json_lines(path, Count()) if "key" in line and field in line}
 
 
-def _append(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+def append(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
     torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
     with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
         stream.write("\n" * torn + "".join(f"{to_json(line)}\n" for line in lines))

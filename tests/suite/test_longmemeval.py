@@ -1,6 +1,9 @@
+import gzip
 import json
+import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,10 @@ from hindsight.types import Count, DataError
 
 FILES = Path(__file__).parent / "files"
 LOGS = Path(__file__).parents[1] / "logs" / "files"
+TYPES = {
+    "single-session-user", "single-session-assistant", "single-session-preference", "multi-session", "temporal-reasoning",
+    "knowledge-update",
+}  # fmt: skip
 
 
 def read(path, **options):
@@ -130,3 +137,86 @@ def test_the_real_questions(shared, tmp_path, form):
     cases, count = read(path, users_only=True)
     assert len(cases) == 419 and count.skipped["evidence is not the user's"] == 51
     assert len(read(path, users_only=True, abstentions=True)[0]) >= 419
+
+
+def test_a_session_is_one_memory_and_gold_is_what_the_answer_names(tmp_path):
+    """Duplicate ids, a session that the assistant begins, a gold session without a marked turn."""
+    sessions = [
+        [turn("assistant", "Welcome."), turn("user", "I moved to Oslo.", True)],
+        [turn("user", "Nothing."), turn("assistant", "Indeed.")],
+        [turn("user", "A cat came too."), turn("assistant", "How nice.")],
+        [turn("user", "I moved to Oslo.")],
+    ]
+    fields = {"haystack_session_ids": ["a", "b", "c", "a"], "answer_session_ids": ["a", "c"]}
+    path = write(tmp_path / "a.json", question(sessions, **fields))
+    (case,), _ = read(path, level="session")
+    assert case.turns[0].text == "Assistant: Welcome.\nUser: I moved to Oslo." and case.query.asked_at == 4
+    assert [one.position for one in case.turns] == [0, 1, 2, 3] and {one.role for one in case.turns} == {"user"}
+    assert case.relevant == (0, 2)  # the copy whose turn is marked; and the other named one
+    assert LongMemEval(path, level="session").unit == "session" and LongMemEval(path).unit == "turn"
+    (case,), _ = read(path, level="session", users_only=True)
+    assert case.turns[0].text == "I moved to Oslo." and case.relevant == (0,)  # as upstream: marked by the user
+
+
+def test_abstention_questions_are_for_silence(tmp_path):
+    looks_alike = question(
+        [[turn("user", "My hamster is Luna.", True)]], "q2_abs", question="How old is my cat?", answer="not told"
+    )
+    known = question([[turn("user", "a", True)]])
+    path = write(tmp_path / "a.json", known, looks_alike, question([[turn("user", "b")]], "q3_abs"))
+    silent = LongMemEval(path).unanswerable()
+    assert [case.relevant for case in silent] == [(), ()] and silent[0].answers == ("not told",)
+    assert silent[0].turns[0].text == "My hamster is Luna." and silent[0].query.user_id != silent[1].query.user_id
+    assert len(LongMemEval(path, abstentions=True).unanswerable()) == 1
+    cases, _ = read(path, abstentions=True)
+    assert len(cases) == 2
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_turns_are_read_again_from_where_they_stand(tmp_path, mark):
+    """Letters of several bytes before and in a question, line ends, a byte order mark: the place in the file is still right."""
+    rows = [question([[turn("user", f"Zürich 东京 {n} 🙂", True), turn("assistant", "—" * n)]], f"q{n}") for n in range(4)]
+    text = mark + " \r\n" * bool(not mark) + json.dumps(rows, ensure_ascii=False, indent=1).replace("\n", "\r\n")
+    path = tmp_path / "a.json"
+    path.write_bytes(text.encode())
+    cases, _ = read(path)
+    for n in (3, 0, 2, 1):
+        assert cases[n].turns[0].text == f"Zürich 东京 {n} 🙂" and tuple(cases[n].turns) == cases[n].turns[:]
+        assert pickle.loads(pickle.dumps(cases[n])) == cases[n] and len(cases[n].turns) == 2
+    path.write_bytes(text[: len(text) // 2].encode())
+    with pytest.raises(DataError, match="the same file"):
+        list(cases[3].turns)
+
+
+def test_an_archive_and_another_encoding_are_held(tmp_path):
+    rows = json.dumps([question([[turn("user", "Zürich", True)]])], ensure_ascii=False)
+    (tmp_path / "a.json").write_bytes(gzip.compress(rows.encode()))
+    (tmp_path / "b.json").write_text(rows, "utf-16")
+    for name in ("a.json", "b.json"):
+        (case,), _ = read(tmp_path / name)
+        assert case.turns[0].text == "Zürich"
+
+
+def test_no_more_than_one_haystack_is_held(tmp_path):
+    """40 haystacks of 400 kB each: memory that all cases together take is that of about one."""
+    rows = [question([[turn("user", f"{n} " + "x" * 400_000, True)]], f"q{n}") for n in range(40)]
+    path = write(tmp_path / "a.json", *rows)
+    del rows
+    tracemalloc.start()
+    cases = list(LongMemEval(path).cases(Count()))
+    held = sum(len(case.turns[0].text) for case in cases)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held > 16_000_000 and kept < 1_500_000 and peak < 8_000_000
+
+
+def test_all_six_types_of_the_real_questions(shared, tmp_path):
+    path = tmp_path / "longmemeval.json"
+    command = [sys.executable, shared / "longmemeval" / "expand.py", path, "--sessions", "1"]
+    subprocess.run(command, check=True, capture_output=True)
+    suite = LongMemEval(path, level="session")
+    cases, silent = list(suite.cases(Count())), suite.unanswerable()
+    kinds = {case.kind for case in cases}
+    assert len(cases) == 470 and kinds == TYPES
+    assert len(silent) == 30 and all(case.relevant == () and case.answers for case in silent)
+    assert sum(case.answers[0].isdigit() for case in cases) >= 30  # they stand in the file as whole numbers
