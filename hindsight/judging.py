@@ -74,6 +74,8 @@ class Evaluation:
         "recall@10",
         "recall_any@10",
         "recall_all@10",
+        "recall@512t",
+        "noise@5",
         "mrr",
         "ndcg@10",
         "ndcg_lme@10",
@@ -88,7 +90,7 @@ class Evaluation:
     gold: int = 0
 
     def __post_init__(self) -> None:
-        deepest = max((one.cutoff or 1 for one in parse(self.measures)), default=0)
+        deepest = max((1 if one.tokens else one.cutoff or 1 for one in parse(self.measures)), default=0)
         counts = {"k": self.k, "candidates": self.candidates, "seeds": self.seeds}
         refuse(
             {f"evaluation.{name}={value}: wanted 1 or more": value < 1 for name, value in counts.items()}

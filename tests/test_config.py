@@ -129,7 +129,7 @@ def test_all_problems_are_told_at_once():
     )
     wanted = [
         "fit.epochz: no such setting; did you mean fit.epochs",
-        "labeler=gate: no such labeler; known: both, gated, joined, judge, lm_gain, overlap, values",
+        "labeler=gate: no such labeler; known: answered, both, gated, joined, judge, lm_gain, overlap, values",
         "suite.path: missing; give suite.path=",
         "fit.batch: got True",
         "fit.seed: got 'soon'",
@@ -156,7 +156,7 @@ def test_all_problems_are_told_at_once():
         ("fit=3", "fit: no such setting"),
         ("system.nams=[bm25]", "did you mean system.names"),
         ("suite=x", "known: agent_tasks, beam, bundled, fact_recall, injection, locomo, longmemeval, own, reuse"),
-        ("experiment=x", "known: act, both"),
+        ("experiment=x", "known: act, answered, both"),
         ("labeler@other=gated", "moves a key"),
         ("+fit.more=1", "adds"),
         ("hydra.run.dir=x", "no such setting"),

@@ -53,9 +53,16 @@ CUED = (*ASK, "bm25_wide", "cosine_long", *asked.NAMES)
 FREE = ("bm25", "bm25_window", "bm25_wide", "cosine", "cosine_window", "maxsim", "maxsim_idf", "speaker", "answer_words")
 HAND = ("cosine_long", "first_person", "answer_type", "date_span", "answers_question")  # word lists and forms by people
 TRAVEL = (*(f"{name}{LAST}" for name in (*FREE, *HAND)), *need.NAMES)
+# And what a memory says by itself: who tells it, how long it is, whether it only asks. Trained on a log whose use was seen in replies
+# these tell a telling from talk; on labels by likelihood they favour what is long.
+TOLD = (
+    *TRAVEL,
+    *(f"{name}{LAST}" for name in ("user_said", "length", "has_question", "ends_question", "entities", "number", "date")),
+)
 SETS = {
     "free": (*(f"{name}{LAST}" for name in FREE), *need.NAMES),
     "travel": TRAVEL,
+    "told": TOLD,
     "ask": ASK,
     "cued": CUED,
     "narrow": NARROW,

@@ -19,7 +19,7 @@ from hindsight.memory.store import Store
 from hindsight.memory.traces import Rates, Shown, Trace, rates
 from hindsight.memory.working import Tokens, Working
 from hindsight.runtime.vectors import StoredVectors
-from hindsight.text import length, terms
+from hindsight.text import terms
 from hindsight.types import ConfigError, Hit, Memory, Query, Role, ToolCall, Turn, opaque
 
 SYSTEMS = ("utility", "bionic", "reflective", "scheduler", "layered")
@@ -59,11 +59,6 @@ class Recalled:
     text: str = ""
     shown: tuple[str, ...] = ()
     tokens: int = 0
-
-
-def about(text: str) -> int:
-    """Tokens of a text where no tokenizer is given: four letters each in a script with spaces, two otherwise."""
-    return max(1, round(max(len(text) / 4, length(text))))
 
 
 class OpenMemory:

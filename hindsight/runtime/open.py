@@ -11,7 +11,7 @@ from hindsight.encoder.hf import HfEncoderConfig
 from hindsight.memory.policy import Policy
 from hindsight.memory.store import open_store
 from hindsight.memory.working import Tokens
-from hindsight.runtime.memory import OpenMemory, Settings, about
+from hindsight.runtime.memory import OpenMemory, Settings
 from hindsight.runtime.vectors import StoredVectors
 from hindsight.scorer.load import DEFAULT, load
 from hindsight.system.bionic import Bionic
@@ -19,6 +19,7 @@ from hindsight.system.layered import Layered
 from hindsight.system.reflective import Reflective
 from hindsight.system.scheduler import Scheduler
 from hindsight.system.utility import Utility
+from hindsight.text import tokens_about
 from hindsight.types import Encoder
 
 _PLAIN = {"bionic": Bionic, "reflective": Reflective, "scheduler": Scheduler, "layered": Layered}
@@ -26,7 +27,7 @@ _PLAIN = {"bionic": Bionic, "reflective": Reflective, "scheduler": Scheduler, "l
 
 def open_memory(
     path: str | Path, user_id: str, scorer: str | Path = DEFAULT, encoder: Encoder | None = None, settings: Settings | None = None,
-    tokens: Tokens = about, clock: Callable[[], float] = time.time,
+    tokens: Tokens = tokens_about, clock: Callable[[], float] = time.time,
 ) -> OpenMemory:  # fmt: skip
     """``path``: of the store, which is made where there is none. ``scorer``: a scorer folder, for the utility system. ``encoder``: the
     one that the scorer was trained with where none is given; it must keep nothing on disk. ``tokens``: of the reader's tokenizer.

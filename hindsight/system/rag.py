@@ -13,6 +13,7 @@ import numpy as np
 
 from hindsight.system.baselines import at_least_one
 from hindsight.system.past import Past
+from hindsight.text import tokens_about
 from hindsight.types import Encoder, Floats, Hit, Memory, Query, Turn, opaque
 
 TOKENS = 512
@@ -54,7 +55,7 @@ def chunked(lines: Sequence[Memory], encoder: Encoder, tokens: int) -> list[tupl
     held: list[Memory] = []
     total, weighted = 0, np.zeros(encoder.dimension, np.float32)
     for memory, encoded in zip(lines, encoder.encode([memory.text for memory in lines])):
-        size = max(1, len(encoded.pieces))
+        size = len(encoded.pieces) or tokens_about(memory.text)
         if held and total + size > tokens:
             found.append(_chunk(held, weighted))
             held, total, weighted = [], 0, np.zeros(encoder.dimension, np.float32)

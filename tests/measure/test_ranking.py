@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight.measure.ranking import Measure, measure, parse
+from hindsight.measure.ranking import Measure, covered, measure, parse
 from hindsight.types import ConfigError
 
 IDS = [f"m{i:02d}" for i in range(12)]
 ORACLE = {
     "recall": lambda k: ir_measures.R @ k,
     "recall_any": lambda k: ir_measures.Success @ k,
+    "precision": lambda k: ir_measures.P @ k,
     "ndcg": lambda k: ir_measures.nDCG @ k,
     "mrr": lambda k: ir_measures.RR,
 }
@@ -44,6 +45,10 @@ def one(name, ranking, relevant):
         ("ndcg@3", "aaa", "ab", 0.6131),
         ("mrr", "xy", "a", 0.0),
         ("recall@5", "", "a", 0.0),
+        ("precision@4", "axb", "abc", 0.5),  # of k, as many as there are
+        ("noise@4", "axb", "abc", 1 / 3),  # of what was recalled
+        ("noise@2", "ab", "ab", 0.0),
+        ("noise@3", "", "a", 0.0),
     ],
 )
 def test_golden(name, ranking, relevant, value):
@@ -98,3 +103,18 @@ def test_order_of_any_and_all_and_bounds(ranking, relevant, k):
     assert got[f"recall_all@{k}"] <= got[f"recall@{k}"] <= got[f"recall_any@{k}"]
     best = measure(parse([f"ndcg@{k}", f"ndcg_lme@{k}"]), sorted(relevant), relevant)
     assert all(value == pytest.approx(1) for value in best.values())
+
+
+def test_a_cutoff_in_tokens_takes_what_fits_in_order():
+    sizes = [4, 9, 3, 2]  # of m, x, a, b: with 8 there is no room for x, and after m and a none for b
+    got = measure(
+        parse(["recall@8t", "recall_any@8t", "noise@8t", "recall@2t", "recall@99t"]), list("mxab"), set("abx"), sizes
+    )
+    assert got == {"recall@8t": 1 / 3, "recall_any@8t": 1.0, "noise@8t": 0.5, "recall@2t": 1 / 3, "recall@99t": 1.0}
+    whole = [{0}, {1, 2, 3}, {4}]
+    got = covered(parse(["recall@8t", "recall@10t", "recall@2"]), whole, [{4}, {1}, {2}], [1, 9, 1])
+    assert got == {"recall@8t": 1 / 3, "recall@10t": 2 / 3, "recall@2": 2 / 3}
+    with pytest.raises(ConfigError, match=r"ndcg@8t.*no cutoff in tokens: recall"):
+        parse(["ndcg@8t"])
+    with pytest.raises(ValueError, match="2 sizes in tokens for 1 hits"):
+        measure(parse(["recall@8t"]), ["a"], {"a"}, [1, 2])
