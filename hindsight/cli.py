@@ -13,6 +13,7 @@ from hindsight.config import ALWAYS, PARTS, Settings, settings
 from hindsight.crossfit import Recipe
 from hindsight.memory.doctor import examine
 from hindsight.reading import answering, check, stage
+from hindsight.replay import stage as replaying
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.gold import FOLDER as BUNDLED
@@ -39,6 +40,8 @@ stages
   judge-check  how often a judge of answers errs  suite=bundled judge.by=rules|endpoint|local [judge.model=NAME judge.url=URL]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
+  replay   a dialogue turn by turn, as a page     logs.path=FILE [replay.user=ID] [replay.system=utility] [scorer.path=DIR] to=FILE.html
+           a store's, as it happened             store.path=FILE [replay.user=ID] to=FILE.html
   doctor   is a store whole, and does it agree   store.path=FILE (ends with 1 where it does not)
   all      mine, label, train                    (what train.py runs)
 
@@ -218,6 +221,22 @@ def recall(chosen: Settings) -> None:
     stages.recall(chosen["run"].at("mine"), path, asked, recipe_of(chosen).encoding)
 
 
+def replay(chosen: Settings) -> None:
+    """The default checkpoint, where no other is given."""
+    log, store, to = chosen.paths["logs"], chosen["store"].path, chosen["export"].to
+    problems = replaying.not_a_page(to)
+    if bool(log) == bool(store):
+        wanted = "logs.path=FILE (a log) or store.path=FILE (a store, as it happened)"
+        problems.append(f"replay: give {wanted}" if not log else f"replay: {wanted}, not both")
+    if problems:
+        raise ConfigError(problems)
+    if store:
+        replaying.of_store(Path(store), chosen["replay"], Path(to))
+        return
+    encoder, scorer = recipe_of(chosen).encoding.build(), Path(chosen.paths["scorer"] or DEFAULT)
+    replaying.of_log(chosen["logs"].build(), Path(log), chosen["replay"], scorer, encoder, Path(to))
+
+
 def doctor(chosen: Settings) -> bool:
     """Whether all is well."""
     if not chosen["store"].path:
@@ -251,6 +270,7 @@ STAGES: dict[str, Callable[[Settings], Any]] = {
     "words": words,
     "export": export,
     "recall": recall,
+    "replay": replay,
     "doctor": doctor,
     "all": pipeline,
 }

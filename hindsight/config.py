@@ -53,6 +53,7 @@ from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
 from hindsight.reading.answering import Answers
 from hindsight.reading.judge import JudgeChoice
+from hindsight.replay.stage import Replay
 from hindsight.runs import Run
 from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
@@ -135,6 +136,7 @@ ALWAYS: dict[str, type] = {
     "export": Export,
     "recall": Recall,
     "store": StorePath,
+    "replay": Replay,
 }
 # what people type for a setting that stands elsewhere
 _ALIASES = {"to": "export.to", "system": "system.names", "suite.crossfit": "evaluation.crossfit"}

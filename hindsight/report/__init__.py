@@ -52,6 +52,13 @@ def visible(text: object) -> str:
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in line)
 
 
+def paragraphs(text: str, most: int) -> str:
+    """As ``visible``, in lines as they are; what is longer than ``most`` characters is cut, and says so."""
+    plain = _DIRECTION.sub("", text[:most].replace("\r\n", "\n"))
+    plain = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t" else c for c in plain)
+    return plain if len(text) <= most else f"{plain}… ({len(text) - most:,} characters more)"
+
+
 def measures_of(metrics: Metrics) -> list[str]:
     """In the order of the columns."""
     systems = metrics["systems"].values()

@@ -39,14 +39,15 @@ def open_memory(
     store = open_store(path)
     try:
         return OpenMemory(
-            store, user_id, _policy(settings, user_id, Path(scorer), vectors), vectors, settings, tokens, clock
+            store, user_id, policy_of(settings, user_id, Path(scorer), vectors), vectors, settings, tokens, clock
         )
     except BaseException:
         store.close()
         raise
 
 
-def _policy(settings: Settings, user_id: str, scorer: Path, encoder: Encoder) -> Policy:
+def policy_of(settings: Settings, user_id: str, scorer: Path, encoder: Encoder) -> Policy:
+    """``scorer``: its folder, which the utility system alone reads."""
     if settings.system != "utility":
         return _PLAIN[settings.system](user_id)
     checkpoint = load(scorer)
