@@ -15,7 +15,7 @@ import numpy as np
 
 from hindsight.features import answer_words, cues
 from hindsight.features.moment import Moment, zscore
-from hindsight.features.timeline import day_of
+from hindsight.features.timeline import NAMED, day_of
 from hindsight.types import Floats
 
 GROUP = "context"
@@ -101,26 +101,28 @@ def _relative(lower: str, asked: date) -> Iterator[Span]:
         yield at - unit // 2, at + unit // 2
 
 
-def _rare(values: Floats) -> float:
-    """How much a cue says that this share of a user's memories shows."""
-    return -float(np.log(max(float(values.mean()), RAREST)))
+def _weighed(values: Floats, mean: float) -> Floats:
+    """(candidates,) 0..1, times how much a cue says that this share of a user's memories shows."""
+    return (values * -float(np.log(max(mean, RAREST)))).astype(np.float32)
 
 
-def _weighed(m: Moment, values: Floats) -> Floats:
-    """(rows of the past,) 0..1 -> (candidates,) times the cue's rarity."""
-    return (values[m.take] * _rare(values)).astype(np.float32)
+def _cued(m: Moment, name: str) -> Floats:
+    column = cues.COLUMN[name]
+    return _weighed(m.past.cue.view[m.take, column], float(m.past.cue_total[column]) / max(1, len(m.past)))
 
 
 def _first_person(m: Moment) -> Floats:
-    return _weighed(m, m.past.cue.view[:, cues.COLUMN["first_person"]])
+    return _cued(m, "first_person")
 
 
 def _answer_type(m: Moment) -> Floats:
     kind = next((name for name, pattern in _KINDS if re.search(pattern, m.last_line, re.I)), "")
     if not kind:
         return np.zeros(len(m.rows), np.float32)
-    named = m.past.entity_count.view > 0
-    return _weighed(m, named.astype(np.float32) if kind == "name" else m.past.cue.view[:, cues.COLUMN[kind]])
+    if kind != "name":
+        return _cued(m, kind)
+    named = (m.past.entity_count.view[m.take] > 0).astype(np.float32)
+    return _weighed(named, m.past.cued[NAMED].size / max(1, len(m.past)))
 
 
 def _date_span(m: Moment) -> Floats:
@@ -133,7 +135,7 @@ def _date_span(m: Moment) -> Floats:
     for first, last in named:
         apart = np.where(days > last, (days - last) / AFTER, np.maximum(first - days, 0) / BEFORE)
         near = np.maximum(near, np.nan_to_num(np.exp(-apart), nan=0.0)).astype(np.float32)
-    return _weighed(m, near) if named else np.zeros(len(m.rows), np.float32)
+    return _weighed(near[m.take], float(near.mean())) if named else np.zeros(len(m.rows), np.float32)
 
 
 def _answers_question(m: Moment) -> Floats:
@@ -150,15 +152,11 @@ def _answers_question(m: Moment) -> Floats:
 def _answer_words(m: Moment) -> Floats:
     """Words that answers to such questions have, in this log's own rarity: learned, where the others are by hand."""
     wanted = answer_words.wanted(m.plain_query)
-    held = [m.past.forms.get(form)[0] for form in wanted]
-    if not held or not len(m.rows):
+    if not wanted or not len(m.rows):
         return np.zeros(len(m.rows), np.float32)
-    sizes = [len(rows) for rows in held]
-    weight = np.array(list(wanted.values()), np.float32) * answer_words.weigh(sizes, len(m.past))
-    place = m.places(np.concatenate(held).astype(np.int64))
-    inside = place >= 0
-    found = np.bincount(place[inside], np.repeat(weight, sizes)[inside], m.width).astype(np.float32)
-    return zscore(found[m.own])
+    frequency = [m.past.forms.frequency(form) for form in wanted]
+    weight = np.array(list(wanted.values()), np.float32) * answer_words.weigh(frequency, len(m.past))
+    return zscore(m.past.forms.mass(m.rows, dict(zip(wanted, weight.tolist()))))
 
 
 COLUMNS: dict[str, Callable[[Moment], Floats]] = {

@@ -109,6 +109,7 @@ CUES: dict[str, re.Pattern[str]] = {
 }
 NAMES = tuple(CUES)
 COLUMN = {name: place for place, name in enumerate(NAMES)}
+VALUES = ("date", "clock", "money", "number")  # kinds of values
 
 # A capitalised word that does not open a sentence is a name in English; digits, Latin runs inside Han text and quoted
 # strings stand for themselves in any script.

@@ -117,11 +117,9 @@ class Moment(Field):
 
     def _window_length(self, far: float) -> tuple[Floats, float]:
         """(terms in each candidate's window, mean over the past)."""
-        length, session = self.past.length.view, self.past.session.view
-        total = float(length.sum())
-        for step, share in ((1, 1.0), (2, far)):
-            total += share * float(((session[step:] == session[:-step]) * (length[step:] + length[:-step])).sum())
-        return self.with_sides(length[self.field], far), total / max(1, len(length))
+        past = self.past
+        total = past.length_total + past.beside_total[1] + far * past.beside_total[2]
+        return self.with_sides(past.length.view[self.field], far), total / max(1, len(past))
 
     def _held(self, words: tuple[str, ...]) -> tuple[Ints, Ints, Floats, Floats]:
         """Where the field holds these terms: (number of the term, place in the field, count); and each term's idf."""
@@ -160,7 +158,8 @@ class Moment(Field):
             return np.zeros(0, np.float32)
         number, place, count, weight = self._query_held if words == self.query_terms else self._held(words)
         length = self.past.length.view
-        norm = K1 * (1 - B + B * length[self.field] / max(float(length.mean()), EPSILON))
+        mean = self.past.length_total / len(self.past)
+        norm = K1 * (1 - B + B * length[self.field] / max(mean, EPSILON))
         score = np.bincount(place, weight[number] * (K1 + 1) * count / (count + norm[place]), self.width)
         return score[self.own].astype(np.float32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,20 @@ class Postings:
         """(rows,) sum of the idf of each row's distinct terms."""
         if len(rows) == 0:
             return np.zeros(0, np.float32)
+        return self._sums(rows, lambda numbers: idf(len(self), self._frequency.view[numbers]))
+
+    def mass(self, rows: Ints, weight: Mapping[str, float]) -> Floats:
+        """(rows,) sum of the weights of each row's distinct terms; a term without one has none."""
+        by_number = np.zeros(len(self._rows))
+        for term, value in weight.items():
+            if (number := self._number.get(term)) is not None:
+                by_number[number] = value
+        return self._sums(rows, lambda numbers: by_number[numbers])
+
+    def _sums(self, rows: Ints, weigh: Callable[[Ints], npt.NDArray[np.float64]]) -> Floats:
+        """(rows,) of each row's distinct terms."""
         where, begins = segments(self._start.view, rows)
-        weights = idf(len(self), self._frequency.view[self._flat.view[where]])
-        summed = np.concatenate([[0.0], np.cumsum(weights)])
+        summed = np.concatenate([[0.0], np.cumsum(weigh(self._flat.view[where]))])
         return (summed[np.append(begins[1:], len(where))] - summed[begins]).astype(np.float32)
 
 

@@ -21,6 +21,7 @@ from hindsight.text import length, normalise, terms
 from hindsight.types import Encoder, Floats, Ints, Memory, ToolCall, Turn
 from hindsight.values import leaves, surfaces
 
+NAMED = "named"  # beside the kinds of values: holds a name
 REQUEST_WORDS = 6  # what is shorter rarely opens a goal
 _BLOCK = 512  # tokens that are matched at a time: as float32 they fit the second-level cache
 
@@ -43,6 +44,12 @@ class Timeline:
         self.place = Column()  # rows before it in its session
         self.request = Column(dtype=np.int64)  # row of the request that opened the goal it belongs to
         self.cue = Column(len(cues.NAMES))
+        self.cue_total = np.zeros(len(cues.NAMES))  # of each cue over all rows
+        self.cued = {name: Column(dtype=np.int64) for name in (*cues.VALUES, NAMED)}  # rows that hold a value of each kind
+        self.length_total, self.beside_total = (
+            0.0,
+            {1: 0.0, 2: 0.0},
+        )  # index terms; those of rows so far apart in one session
         self.day = Column(dtype=np.float64)  # of the calendar, NaN where the time is unknown
         self.words, self.entity_count = Column(), Column()
         self.pooled = Column(encoder.dimension)
@@ -101,7 +108,7 @@ class Timeline:
         same = row > 0 and self.session.view[-1] == session
         self.memories.append(memory)
         self.row_of[memory.memory_id] = row
-        self.length.append(float(sum(bag.values())))
+        self._add_length(row, float(sum(bag.values())), session)
         self.source.append(memory.sources[-1])
         self.session.append(session)
         self.speaker.append(self.speakers.setdefault(memory.speaker, len(self.speakers)))
@@ -110,6 +117,10 @@ class Timeline:
         self.place.append(self.place.view[-1] + 1 if same else 0)
         flags = cues.flags(said)
         self.cue.append(flags)
+        self.cue_total += flags
+        for name in cues.VALUES:
+            if flags[cues.COLUMN[name]] > 0:
+                self.cued[name].append(row)
         self.day.append(day_of(memory.time))
         self.words.append(length(said))
         self.request.append(row if not same or self._asks_anew(row) else self.request.view[-1])
@@ -131,6 +142,13 @@ class Timeline:
         self._note_entities(row, cues.entities(said), memory)
         self.plain.append(normalise(said))
         overwrite.note(self, row)
+
+    def _add_length(self, row: int, length: float, session: int) -> None:
+        self.length.append(length)
+        self.length_total += length
+        for step in self.beside_total:
+            if row >= step and self.session.view[row - step] == session:
+                self.beside_total[step] += length + float(self.length.view[row - step])
 
     def _asks_anew(self, row: int) -> bool:
         """A user's request of some length that answers no question and confirms nothing: another goal within the session."""
@@ -168,6 +186,8 @@ class Timeline:
             self._with_entity[entity].append(row)
         self.entities.append(found)
         self.entity_count.append(float(len(found)))
+        if found:
+            self.cued[NAMED].append(row)
 
     def _note_call(self, call: ToolCall, position: int) -> None:
         """A value given to a tool was used by the calls: the rows that hold it have proved useful before."""

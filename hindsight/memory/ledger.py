@@ -24,7 +24,7 @@ class Database(Protocol):
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
-    def writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+    def writing(self, flush: bool = True) -> AbstractContextManager[sqlite3.Connection]: ...
 
     def wipe(self) -> None: ...
 
@@ -46,9 +46,9 @@ class Ledger:
         self.user_id, self._store = user_id, store
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """All calls within are one transaction."""
-        with self._store.writing():
+    def together(self, flush: bool = True) -> Iterator[None]:
+        """All calls within are one transaction. ``flush``: as store.py."""
+        with self._store.writing(flush):
             yield
 
     def log(self, kind: str, memory_ids: Sequence[str], detail: Mapping[str, Any], at: float = 0.0) -> None:
@@ -62,7 +62,7 @@ class Ledger:
             return [Logged(at, kind, tuple(json.loads(ids)), json.loads(detail)) for at, kind, ids, detail in found]
 
     def trace(self, trace: Trace) -> None:
-        with self._writing() as (rows, _):
+        with self._writing(flush=False) as (rows, _):
             rows.insert("traces", [{"number": rows.next("traces"), "at": trace.at, "trace": to_json(trace)}])
 
     def traces(self) -> list[Trace]:
@@ -72,7 +72,7 @@ class Ledger:
 
     def cite(self, memory_ids: Sequence[str]) -> None:
         """The reply to the last recall used these."""
-        with self._writing() as (rows, _):
+        with self._writing(flush=False) as (rows, _):
             last = rows.select("traces", "number, trace", order="number DESC LIMIT 1")
             for number, body in last:
                 cited = to_json(replace(trace_of(body), cited=tuple(memory_ids)))
@@ -143,9 +143,9 @@ class Ledger:
             yield Rows(database, self.user_id)
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Rows, int]]:
+    def _writing(self, flush: bool = True) -> Iterator[tuple[Rows, int]]:
         """(rows, the number of this change)."""
-        with self._store.writing() as database:
+        with self._store.writing(flush) as database:
             rows = Rows(database, self.user_id)
             change = (rows.select("users", "change") or [(0,)])[0][0] + 1
             if not rows.update("users", {"change": change}, "1"):

@@ -133,7 +133,7 @@ class Own(Ledger):
 
     def read(self, ids: Sequence[str], at: float = 0.0, detail: Mapping[str, Any] | None = None) -> None:
         """Each was recalled once more. ``detail``: for the audit log."""
-        with self._writing() as (rows, change):
+        with self._writing(flush=False) as (rows, change):
             for memory_id in ids:
                 one = self._known(rows, memory_id)
                 seen = at if one.read is None else max(at, one.read)

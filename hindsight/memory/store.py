@@ -1,7 +1,8 @@
 """The store: one SQLite file that holds all users' events and memories, and is the truth. Indices are made from it.
 
 Crash-safe: write-ahead log, ``synchronous=FULL``, one transaction a call. What a call has returned from is on the disk: it outlives
-the process (kill -9) and the machine's power. Several processes may write: a writer waits for another up to ``BUSY`` seconds.
+the process (kill -9) and the machine's power. Notes of what was recalled alone outlive the process only: a recall does not wait for the
+disk, and a power cut may take the last of them. Several processes may write: a writer waits for another up to ``BUSY`` seconds.
 
 A user's part is opened by ``store.user(user_id)``: the only door (own.py).
 """
@@ -64,12 +65,16 @@ class Store:
                 self._database.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing; what has been left without an error is on the disk."""
+    def writing(self, flush: bool = True) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing; what has been left without an error is on the disk, or without ``flush`` with the system, which writes
+        it soon: later flushes, and a checkpoint's, take it along."""
         with self._lock, _told(self.path):
             if self._database.in_transaction:  # part of a larger write
                 yield self._database
                 return
+            self._database.execute(
+                f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}"
+            )  # in force from the next BEGIN on
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database

@@ -5,7 +5,6 @@ Similarity alone loses what *act* needs (SCIENCE: the gold there is recent, or o
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -32,7 +31,6 @@ SHARES = {
     "entity": 0.08,
     "type": 0.07,
 }
-_TYPES = ("date", "clock", "money", "number")
 
 
 @dataclass(frozen=True)
@@ -139,17 +137,28 @@ def _entities(moment: Moment) -> frozenset[str]:
 
 def _sharing(past: Timeline, pool: Ints, entities: frozenset[str], k: int) -> Ints:
     """Rows that share an entity: by the rarity of what they share, then the newest. Of each entity the newest k count."""
-    weight: dict[int, float] = defaultdict(float)
-    for entity in sorted(entities):
-        rows = past.with_entity(entity)
-        rarity = float(np.log1p(len(past) / max(1, len(rows))))
-        for row in rows[-k:]:
-            weight[row] += rarity
-    rows = np.array(sorted(weight, key=lambda row: (-weight[row], -row)), np.int64)
+    named = [past.with_entity(entity) for entity in sorted(entities)]
+    held = [np.array(rows[-k:], np.int64) for rows in named if rows]
+    if not held:
+        return pool[:0]
+    rarity = [float(np.log1p(len(past) / len(rows))) for rows in named if rows]
+    rows, place = np.unique(np.concatenate(held), return_inverse=True)
+    weight = np.bincount(place, np.repeat(rarity, [len(some) for some in held]))
+    rows = rows[np.lexsort((-rows, -weight))]
     return rows[is_in(pool, rows)][:k]
 
 
 def _typed(past: Timeline, pool: Ints, k: int) -> Ints:
     """The newest rows that hold a value of a kind (a date, a clock time, money, a number, a name), kinds in turn."""
-    flags = [past.cue.view[pool, cues.COLUMN[name]] > 0 for name in _TYPES] + [past.entity_count.view[pool] > 0]
-    return _in_turn([pool[flag][::-1][:k] for flag in flags])[:k]
+    return _in_turn([_newest(pool, held.view, k) for held in past.cued.values()])[:k]
+
+
+def _newest(pool: Ints, rows: Ints, k: int) -> Ints:
+    """The newest k of the rows that are in the pool. Most are, so they are read from their end."""
+    size = 2 * k
+    while True:
+        some = rows[-size:]
+        found = some[is_in(pool, some)]
+        if len(found) >= k or len(some) == len(rows):
+            return found[::-1][:k]
+        size *= 4

@@ -19,9 +19,13 @@ def best(past: Timeline, rows: Ints, scores: npt.NDArray[np.floating], k: int) -
         return np.zeros(0, np.int64)
     least = np.partition(scores, len(scores) - k)[len(scores) - k]
     places = np.flatnonzero(scores >= least)
-    ids = [past.memories[row].memory_id for row in rows[places].tolist()]
-    ordered = sorted(range(len(places)), key=lambda i: (-scores[places[i]], ids[i]))
-    return places[ordered[:k]].astype(np.int64)
+    places = places[np.argsort(-scores[places], kind="stable")]
+    found = scores[places]
+    opens = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1], [True]]))
+    for first in np.flatnonzero(np.diff(opens) > 1).tolist():  # a run of equals
+        run = slice(int(opens[first]), int(opens[first + 1]))
+        places[run] = sorted(places[run].tolist(), key=lambda place: past.memories[rows[place]].memory_id)
+    return places[:k].astype(np.int64)
 
 
 def is_in(pool: Ints, rows: Ints) -> npt.NDArray[np.bool_]:

@@ -130,7 +130,7 @@ class OpenMemory:
         ready = self.prompt(records)
         self._since, self._shown = 0, tuple(one for one in records if one.memory_id in ready.shown)
         shown = tuple(Shown(hit.memory_id, rank) for rank, hit in enumerate(hits, 1) if hit.memory_id in ready.shown)
-        with self._own.together():
+        with self._own.together(flush=False):
             self._engine.read(query, hits)
             self._own.trace(Trace(now, position, why, len(hits), shown, tokens=ready.tokens))
         return Recalled(why, tuple(hits), tuple(one.memory for one in records), ready.text, ready.shown, ready.tokens)

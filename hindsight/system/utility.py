@@ -23,6 +23,8 @@ from hindsight.retrieval.candidates import Candidates, CandidatesConfig
 from hindsight.system.scored import ranked
 from hindsight.types import Hit, Ints, Query, Scorer, Turn
 
+SCORED = 500  # memories a recall
+
 
 class _Past:
     """A timeline of the view's turns, and for each of its rows the view's."""
@@ -52,7 +54,7 @@ class Utility:
     user_id: str
     scorer: Scorer
     threshold: float = 0.0
-    candidates: Candidates = field(default_factory=lambda: CandidatesConfig().build())
+    candidates: Candidates = field(default_factory=lambda: CandidatesConfig(SCORED).build())
     miner: Turns = field(default_factory=Turns)
     name: ClassVar[str] = "utility"
     _past: _Past | None = field(default=None, repr=False)

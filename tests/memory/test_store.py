@@ -275,3 +275,13 @@ def test_a_full_disk_is_told(store, own):
 def test_no_call_without_a_user(store):
     with pytest.raises(DataError, match="user_id"):
         store.user("")
+
+
+def test_a_note_of_a_recall_does_not_wait_for_the_disk_and_a_write_does(tmp_path):
+    with open_store(tmp_path / "a.db") as store:
+        own = store.user("ann")
+        for flush, level in ((True, 2), (False, 1), (True, 2)):
+            with own.together(flush=flush), store.writing() as database:
+                assert database.execute("PRAGMA synchronous").fetchone()[0] == level
+        with own.together(), own.together(flush=False), store.writing() as database:  # a part of a write is flushed with it
+            assert database.execute("PRAGMA synchronous").fetchone()[0] == 2
