@@ -216,8 +216,12 @@ def test_vectors_are_kept_in_the_store(opened, tmp_path, monkeypatch):
     encoded = []
     real = HashingEncoder.encode
     monkeypatch.setattr(HashingEncoder, "encode", lambda self, texts: encoded.extend(texts) or real(self, texts))
-    opened()
+    again = opened()
     assert encoded == []
+    again.recall("Who looks after teeth?")
+    assert encoded == ["Who looks after teeth?"]  # the past was made ready while the store's vectors were at hand
+    again.close()
+    encoded.clear()
     with sqlite3.connect(tmp_path / "store.db") as database:
         database.execute("UPDATE vectors SET body = x'00'")
     opened()
