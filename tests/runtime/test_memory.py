@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from hindsight.encoder.hashing import HashingEncoder
 from hindsight.memory.doctor import examine
 from hindsight.memory.route import Triggers
-from hindsight.runtime.memory import SYSTEMS, Settings
+from hindsight.memory.store import open_store
+from hindsight.runtime.memory import SYSTEMS, OpenMemory, Settings
 from hindsight.runtime.open import open_memory
+from hindsight.runtime.vectors import StoredVectors
+from hindsight.scorer.formula import PRIOR
+from hindsight.system.utility import Utility
+from hindsight.text import tokens_about
 from hindsight.types import ConfigError, DataError
 
 PLAIN = [name for name in SYSTEMS if name != "utility"]  # these need no scorer
@@ -216,16 +221,27 @@ def test_vectors_are_kept_in_the_store(opened, tmp_path, monkeypatch):
     encoded = []
     real = HashingEncoder.encode
     monkeypatch.setattr(HashingEncoder, "encode", lambda self, texts: encoded.extend(texts) or real(self, texts))
-    again = opened()
+    opened()
     assert encoded == []
-    again.recall("Who looks after teeth?")
-    assert encoded == ["Who looks after teeth?"]  # the past was made ready while the store's vectors were at hand
-    again.close()
-    encoded.clear()
     with sqlite3.connect(tmp_path / "store.db") as database:
         database.execute("UPDATE vectors SET body = x'00'")
     opened()
     assert encoded == ["User: My dentist is Dr. Hale."]  # made anew
+
+
+def test_what_a_policy_makes_of_the_past_is_made_on_opening_from_the_stores_vectors(tmp_path, monkeypatch):
+    def opened():
+        policy, vectors = Utility("ann", PRIOR), StoredVectors(HashingEncoder(32))
+        return OpenMemory(open_store(tmp_path / "a.db"), "ann", policy, vectors, Settings(), tokens_about, lambda: 1.7e9)
+
+    with opened() as memory:
+        memory.record_event("My dentist is Dr. Hale.")
+    encoded = []
+    real = HashingEncoder.encode
+    monkeypatch.setattr(HashingEncoder, "encode", lambda self, texts: encoded.extend(texts) or real(self, texts))
+    with opened() as memory:
+        assert memory.recall("Who looks after my teeth?").hits
+    assert encoded == ["Who looks after my teeth?"]
 
 
 def test_settings_are_refused_all_at_once():
