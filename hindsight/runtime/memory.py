@@ -75,9 +75,7 @@ class OpenMemory:
         self._tokens, self._clock = tokens, clock
         encoder.load(self._own, self._own.records("active", "superseded", "archived"))
         self._engine = Engine(self._own, policy, encoder, settings.lifecycle)
-        if len(
-            self._engine.view
-        ):  # what a policy makes of the past once, while vectors are at hand: the first recall doesn't wait
+        if len(self._engine.view):  # a policy makes its own of the past once: here, where vectors are at hand
             known = self._engine.view.records[-1].memory.text
             self._engine.recall(Query("", user_id, "", known, self._engine.next_position), 1)
         encoder.unload()
