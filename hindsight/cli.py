@@ -148,7 +148,16 @@ def answers(chosen: Settings) -> None:
     scorers: dict[str, Any] = {name: checkpoint.scorer for name, checkpoint in checkpoints.items()}
     limit = chosen["evaluation"].candidates
     answering.evaluate(
-        suite, suite.path, recipe, wanted, chosen["judge"], scorers, limit, chosen["run"], Facts(chosen.plain)
+        suite,
+        suite.path,
+        recipe,
+        wanted,
+        chosen["judge"],
+        scorers,
+        limit,
+        chosen["reranker"],
+        chosen["run"],
+        Facts(chosen.plain),
     )
 
 
@@ -167,7 +176,15 @@ def evaluate(chosen: Settings) -> judging.Judged | None:
     if chosen["system"].path and "" not in sys.path:
         sys.path.insert(0, "")  # a module of the user's lies where they are; an installed script would not look there
     return judging.evaluate(
-        suite, suite.path, recipe, chosen["evaluation"], chosen["system"], scorers, chosen["run"], Facts(chosen.plain)
+        suite,
+        suite.path,
+        recipe,
+        chosen["evaluation"],
+        chosen["system"],
+        scorers,
+        chosen["run"],
+        Facts(chosen.plain),
+        chosen["reranker"],
     )
 
 

@@ -31,6 +31,7 @@ from hindsight.system.build import TRAINED, systems
 from hindsight.system.naive import Naive
 from hindsight.system.past import Past
 from hindsight.system.rag import Rag
+from hindsight.system.reranked import Reranker
 from hindsight.system.scored import Scored
 from hindsight.text import tokens_about
 from hindsight.train.learn import Encoding, built
@@ -55,6 +56,7 @@ class Ask:
     k: int = 20
     run: str = ""
     path: str = ""
+    reranker: Reranker = field(default_factory=Reranker)
 
 
 @dataclass
@@ -227,7 +229,7 @@ def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> 
     found: list[tuple[str, int, System]] = []
     plain = [name for name in ask.names if name not in TRAINED]
     fixed = {name: by_seed[0] for name, by_seed in scorers.items() if name in plain}
-    found += [(name, 0, system) for name, system in systems(plain, past, candidates, fixed).items()]
+    found += [(name, 0, system) for name, system in systems(plain, past, candidates, fixed, reranker=ask.reranker).items()]
     for name in ask.names:
         if name in TRAINED:
             for seed, scorer in scorers[name].items():

@@ -16,12 +16,12 @@ from hindsight.retrieval.lexical import Lexical
 from hindsight.scorer.linear import Linear
 from hindsight.suite.bundled import Bundled
 from hindsight.suite.reuse import Reuse
-from hindsight.system.build import NAMES, TRAINED
+from hindsight.system.build import NAMES, RERANKED, TRAINED
 from hindsight.train.learn import Encoding
 from hindsight.types import Count
 from tests import people
 
-PLAIN = tuple(name for name in NAMES if name not in (*TRAINED, "formula"))
+PLAIN = tuple(name for name in NAMES if name not in (*TRAINED, *RERANKED, "formula"))
 ENCODING = Encoding(HashingEncoder(32), CacheConfig(""))
 
 

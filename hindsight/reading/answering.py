@@ -33,6 +33,7 @@ from hindsight.report import page
 from hindsight.report import table as terminal
 from hindsight.runs import METRICS, QUESTIONS, Facts, Run, free, refuse, say
 from hindsight.system.build import NAMES
+from hindsight.system.reranked import Reranker
 from hindsight.types import Case, Count, DataError, Scorer, Suite
 
 FILE = "answers.jsonl"
@@ -105,7 +106,7 @@ class Task:
 
 def evaluate(
     suite: Suite, source: Path, recipe: Recipe, choice: Answers, judging: JudgeChoice, scorers: Mapping[str, Scorer],
-    candidates: int, run: Run, facts: Facts,
+    candidates: int, reranker: Reranker, run: Run, facts: Facts,
 ) -> Mapping[str, Any]:  # fmt: skip
     """answers.jsonl while it goes on (a stopped run goes on there), then metrics.json, questions.jsonl and report.html."""
     out = free(run.at("eval"))
@@ -113,7 +114,7 @@ def evaluate(
     cases = _chosen(suite, choice, count, source)
     say(f"answers: {count}")
     users = [list(own) for _, own in groupby(cases, key=lambda case: case.query.user_id)]
-    work = partial(recall_each, recipe, choice.system, scorers, candidates, choice.k)
+    work = partial(recall_each, recipe, choice.system, scorers, candidates, choice.k, reranker)
     recalled = [one for own in each(work, users, recipe.jobs, "recall") for one in own]
     tasks = [
         _task(case, name, found[name], answerer, choice) for case, found in zip(cases, recalled) for name in choice.system

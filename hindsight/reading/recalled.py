@@ -9,6 +9,7 @@ from hindsight.crossfit import Recipe
 from hindsight.retrieval.candidates import CandidatesConfig
 from hindsight.system.build import systems
 from hindsight.system.past import Past
+from hindsight.system.reranked import Reranker
 from hindsight.system.scored import Scored
 from hindsight.train.learn import built
 from hindsight.types import Case, Keeps, Memory, Scorer
@@ -46,13 +47,19 @@ WHOLE = (
 
 
 def recall_each(
-    recipe: Recipe, names: Sequence[str], scorers: Mapping[str, Scorer], candidates: int, k: int, cases: Sequence[Case]
+    recipe: Recipe,
+    names: Sequence[str],
+    scorers: Mapping[str, Scorer],
+    candidates: int,
+    k: int,
+    reranker: Reranker,
+    cases: Sequence[Case],
 ) -> list[dict[str, Recalled]]:
     """The same of several systems by name, for one user's questions in stream order. A system that has no utility has zeros."""
     past = Past(recipe.miner, built(recipe.encoding))
     plain = [name for name in names if name not in WHOLE]
     known = {name: one for name, one in scorers.items() if name in plain}
-    asked = systems(plain, past, CandidatesConfig(candidates).build(), known)
+    asked = systems(plain, past, CandidatesConfig(candidates).build(), known, reranker=reranker)
     found: list[dict[str, Recalled]] = []
     told = 0
     for case in cases:

@@ -18,6 +18,7 @@ from hindsight.system.naive import Naive
 from hindsight.system.past import Past
 from hindsight.system.rag import Rag
 from hindsight.system.reflective import Reflective
+from hindsight.system.reranked import Reranker, reranked
 from hindsight.system.scheduler import Scheduler
 from hindsight.system.scored import Scored
 from hindsight.system.utility import Utility
@@ -37,11 +38,12 @@ _POLICIES: Mapping[str, Callable[[str], Policy]] = {
     "scheduler": Scheduler,
     "layered": Layered,
 }
+RERANKED = ("lm_reranker", "cross_encoder")
 CONTROLS = ("utility_hidden", "utility_shuffled", "utility_gold")
 ALONE = {"utility_ask": "ask", "utility_act": "act"}  # one head of a switch for every query: what the switch is held against
 RUNTIME = "runtime"  # the utility scorer as hindsight.open_memory serves it: with conflicts settled
 TRAINED = ("utility", "default", *CONTROLS, *ALONE, RUNTIME)  # default: the checkpoint that comes with the package
-NAMES = ("random", *_PLAIN, *_FIXED, "formula", *_OWN, *_POLICIES, *TRAINED)
+NAMES = ("random", *_PLAIN, *_FIXED, "formula", *_OWN, *RERANKED, *_POLICIES, *TRAINED)
 
 
 def systems(
@@ -51,6 +53,7 @@ def systems(
     scorers: Mapping[str, Scorer] | None = None,
     threshold: float = 0.0,
     seed: int = 0,
+    reranker: Reranker | None = None,
 ) -> dict[str, System]:
     """In the order of ``names``. ``scorers``: for ``formula`` and the ``utility`` rows, which exist only with one; the
     ``utility`` rows' must be calibrated. ``threshold`` holds for ``utility`` rows. Raises ConfigError naming every wrong name."""
@@ -70,6 +73,8 @@ def systems(
             return baselines.random(past, seed)
         if name in _PLAIN:
             return _PLAIN[name](past)
+        if name in RERANKED:
+            return reranked(name, past, reranker or Reranker())
         if name in _OWN:
             return _OWN[name](past)
         if name in _POLICIES:
