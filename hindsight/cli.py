@@ -17,7 +17,7 @@ from hindsight.replay import stage as replaying
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.gold import FOLDER as BUNDLED
-from hindsight.system.build import ALONE, RUNTIME
+from hindsight.system.build import ALONE, POLICIES, RUNTIME
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
 from hindsight.types import ConfigError, HindsightError
@@ -185,6 +185,7 @@ def evaluate(chosen: Settings) -> judging.Judged | None:
         chosen["run"],
         Facts(chosen.plain),
         chosen["reranker"],
+        {name: chosen[name] for name in POLICIES},
     )
 
 

@@ -68,6 +68,7 @@ from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.longmemeval import LongMemEval
 from hindsight.suite.own import Own
 from hindsight.suite.reuse import Reuse
+from hindsight.system.build import POLICIES
 from hindsight.system.reranked import Reranker
 from hindsight.train.adapter import Adapt
 from hindsight.train.loop import Fit
@@ -138,6 +139,7 @@ ALWAYS: dict[str, type] = {
     "recall": Recall,
     "store": StorePath,
     "reranker": Reranker,
+    **POLICIES,
     "replay": Replay,
 }
 # what people type for a setting that stands elsewhere

@@ -27,7 +27,7 @@ from hindsight.retrieval.candidates import Candidates, CandidatesConfig
 from hindsight.system import external
 from hindsight.system.baselines import Plain
 from hindsight.system.bounds import Oracle
-from hindsight.system.build import TRAINED, systems
+from hindsight.system.build import TRAINED, PolicyConfig, systems
 from hindsight.system.naive import Naive
 from hindsight.system.past import Past
 from hindsight.system.rag import Rag
@@ -57,6 +57,7 @@ class Ask:
     run: str = ""
     path: str = ""
     reranker: Reranker = field(default_factory=Reranker)
+    policies: Mapping[str, PolicyConfig] = field(default_factory=dict[str, PolicyConfig])
 
 
 @dataclass
@@ -229,7 +230,8 @@ def _systems(ask: Ask, past: Past, candidates: Candidates, scorers: Scorers) -> 
     found: list[tuple[str, int, System]] = []
     plain = [name for name in ask.names if name not in TRAINED]
     fixed = {name: by_seed[0] for name, by_seed in scorers.items() if name in plain}
-    found += [(name, 0, system) for name, system in systems(plain, past, candidates, fixed, reranker=ask.reranker).items()]
+    untrained = systems(plain, past, candidates, fixed, reranker=ask.reranker, policies=ask.policies)
+    found += [(name, 0, system) for name, system in untrained.items()]
     for name in ask.names:
         if name in TRAINED:
             for seed, scorer in scorers[name].items():

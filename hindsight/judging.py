@@ -49,7 +49,7 @@ from hindsight.scorer.formula import SEARCHED, read_formula, search
 from hindsight.scorer.formula import Judged as Weighed
 from hindsight.scorer.load import Checkpoint
 from hindsight.scorer.switch import TwoHeads, alone
-from hindsight.system.build import ALONE, NAMES, TRAINED
+from hindsight.system.build import ALONE, NAMES, TRAINED, PolicyConfig
 from hindsight.system.reranked import Reranker
 from hindsight.train.learn import features_each
 from hindsight.types import (
@@ -133,7 +133,7 @@ class Judged:
 
 def evaluate(
     suite: Suite, source: Path, recipe: Recipe, evaluation: Evaluation, chosen: SystemChoice, scorers: Mapping[str, Sequence[Path]], run: Run,
-    facts: Facts, reranker: Reranker | None = None,
+    facts: Facts, reranker: Reranker | None = None, policies: Mapping[str, PolicyConfig] | None = None,
 ) -> Judged:  # fmt: skip
     """Every system on every question: metrics.json, questions.jsonl, TREC files, report.html; the table on standard output.
 
@@ -151,7 +151,7 @@ def evaluate(
     trained = [name for name in chosen.names if name in TRAINED]
     ask = Ask(
         tuple(chosen.names), tuple(evaluation.measures), recipe.miner, recipe.encoding, CandidatesConfig(evaluation.candidates),
-        evaluation.k, chosen.run, chosen.path, reranker or Reranker(),
+        evaluation.k, chosen.run, chosen.path, reranker or Reranker(), policies or {},
     )  # fmt: skip
     if evaluation.crossfit and (wrong := [name for name in trained if name == "default" or name in ALONE]):
         raise ConfigError(

@@ -15,6 +15,7 @@ from hindsight.scorer.linear import Linear
 from hindsight.scorer.mlp import Mlp
 from hindsight.scorer.switch import Switch
 from hindsight.suite.own import Labels
+from hindsight.system.build import POLICIES
 from hindsight.types import ConfigError
 
 # what an option cannot do without, and is not a default
@@ -72,7 +73,7 @@ def test_every_option_composes_to_its_dataclass_and_builds(group, name):
 def test_what_is_always_there_has_the_defaults_of_its_dataclass(root):
     chosen = settings(root, [])
     there = {"run", "cache", "fit"} | (
-        {"evaluation", "system", "audit", "answers", "judge", "reranker"}
+        {"evaluation", "system", "audit", "answers", "judge", "reranker", *POLICIES}
         if root == "eval"
         else {"adapt", "export", "recall", "replay", "store"}
     )

@@ -14,15 +14,10 @@ from hindsight.memory.working import Tokens
 from hindsight.runtime.memory import OpenMemory, Settings
 from hindsight.runtime.vectors import StoredVectors
 from hindsight.scorer.load import DEFAULT, load
-from hindsight.system.bionic import Bionic
-from hindsight.system.layered import Layered
-from hindsight.system.reflective import Reflective
-from hindsight.system.scheduler import Scheduler
+from hindsight.system.build import POLICIES
 from hindsight.system.utility import Utility
 from hindsight.text import tokens_about
 from hindsight.types import Encoder
-
-_PLAIN = {"bionic": Bionic, "reflective": Reflective, "scheduler": Scheduler, "layered": Layered}
 
 
 def open_memory(
@@ -49,7 +44,7 @@ def open_memory(
 def policy_of(settings: Settings, user_id: str, scorer: Path, encoder: Encoder) -> Policy:
     """``scorer``: its folder, which the utility system alone reads."""
     if settings.system != "utility":
-        return _PLAIN[settings.system](user_id)
+        return POLICIES[settings.system]().build(user_id)
     checkpoint = load(scorer)
     golden.check(encoder, checkpoint.encoder_golden)
     return Utility(user_id, checkpoint.scorer, settings.threshold)

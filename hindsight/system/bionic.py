@@ -20,20 +20,35 @@ from hindsight.memory.record import Record
 from hindsight.memory.route import TRACE
 from hindsight.memory.view import View
 from hindsight.miner.turns import Turns
+from hindsight.system.weights import checked
 from hindsight.types import Hit, Query, Turn
 
 
 @dataclass(frozen=True)
-class Bionic:
-    """``rate``: of forgetting, a day; ``structural``: what a hit on the event chain adds. ``chat``: a model that consolidates, else the
-    rules do."""
+class BionicConfig:
+    """``rate``: of forgetting, a day; ``structural``: what a hit on the event chain adds. ``facts`` off: no semantic layer. A weight of 0
+    takes its part out."""
 
-    user_id: str
     similarity: float = 0.4
     importance: float = 0.4
     frequency: float = 0.2
     rate: float = math.log(2) / 10
     structural: float = 0.1
+    facts: bool = True
+
+    def __post_init__(self) -> None:
+        checked("bionic", self)
+
+    def build(self, user_id: str) -> Bionic:
+        return Bionic(user_id, self)
+
+
+@dataclass(frozen=True)
+class Bionic:
+    """``chat``: a model that consolidates, else the rules do."""
+
+    user_id: str
+    config: BionicConfig = field(default_factory=BionicConfig)
     chat: Chat | None = None
     miner: Turns = field(default_factory=Turns)
     name: ClassVar[str] = "bionic"
@@ -42,6 +57,8 @@ class Bionic:
         return notes(turns, self.user_id, self.miner, known)
 
     def consolidated(self, turns: Sequence[Turn], known: View) -> list[Record]:
+        if not self.config.facts:
+            return []
         return by_model(turns, self.user_id, self.chat) if self.chat else by_rules(turns, self.user_id)
 
     def recalled(self, known: View, query: Query, k: int) -> list[Hit]:
@@ -57,10 +74,10 @@ class Bionic:
             for one in records
         ]
         parts = {
-            "similarity": self.similarity * known.similarity(rows, query.text),
-            "importance": self.importance * weight * np.exp(-self.rate * known.unread(rows, now)),
-            "frequency": self.frequency * reads / max(1.0, float(reads.max())),
-            "event chain": self.structural * np.array(pointed, np.float64),
+            "similarity": self.config.similarity * known.similarity(rows, query.text),
+            "importance": self.config.importance * weight * np.exp(-self.config.rate * known.unread(rows, now)),
+            "frequency": self.config.frequency * reads / max(1.0, float(reads.max())),
+            "event chain": self.config.structural * np.array(pointed, np.float64),
         }
         return with_sources(known, best(known, query, rows, parts, k), k)
 

@@ -16,22 +16,34 @@ from hindsight.memory.record import Record
 from hindsight.memory.view import DAY, View, seconds
 from hindsight.miner.episodes import Episodes
 from hindsight.miner.turns import Turns
+from hindsight.system.weights import checked
 from hindsight.text import terms
 from hindsight.types import Hit, Memory, Query, Turn, opaque
 
 
 @dataclass(frozen=True)
-class Reflective:
-    """``window``: hours of the timeline channel. ``each``: what a channel's best hit scores, less by rank. ``reused``: what each
-    earlier recall of a reflection adds."""
+class ReflectiveConfig:
+    """``window``: hours of the timeline channel. ``meaning``, ``recent``, ``goal``: what a channel's best hit scores, less by rank.
+    ``reused``: what each earlier recall of a reflection adds. ``most``: reflections of a batch, 0 for none."""
 
-    user_id: str
     window: float = 24.0
     meaning: float = 1.0
     recent: float = 0.3
     goal: float = 0.6
     reused: float = 0.05
     most: int = 3
+
+    def __post_init__(self) -> None:
+        checked("reflective", self)
+
+    def build(self, user_id: str) -> Reflective:
+        return Reflective(user_id, self)
+
+
+@dataclass(frozen=True)
+class Reflective:
+    user_id: str
+    config: ReflectiveConfig = field(default_factory=ReflectiveConfig)
     miner: Turns = field(default_factory=Turns)
     episodes: Episodes = field(default_factory=Episodes)
     name: ClassVar[str] = "reflective"
@@ -43,7 +55,7 @@ class Reflective:
         """At most ``most`` reflections of a batch: failures first, then the newest."""
         found = self.episodes.mine(turns, self.user_id, "")
         found.sort(key=lambda one: (one.outcome != "failure", -one.sources[-1]))
-        return [_reflection(one) for one in found[: self.most]]
+        return [_reflection(one) for one in found[: self.config.most]]
 
     def recalled(self, known: View, query: Query, k: int) -> list[Hit]:
         rows = known.rows(query)
@@ -55,13 +67,13 @@ class Reflective:
             [len(wanted & frozenset(terms(one.memory.goal or one.memory.text))) for one in records], np.float64
         )
         shared = np.array([len(names & entities(one.memory.text)) for one in records], np.float64)
-        lately = known.age(rows, now) * DAY / 3600 <= self.window
+        lately = known.age(rows, now) * DAY / 3600 <= self.config.window
         reads = np.array([one.reads if one.memory.kind == "reflection" else 0 for one in records], np.float64)
         parts = {
-            "meaning": self.meaning * known.similarity(rows, query.text),
-            "last hours": self.recent * (lately & (now > 0)),
-            "goals and names": self.goal * (overlap + shared) / max(1.0, len(wanted) + len(names)),
-            "reused": self.reused * np.minimum(reads, 5),
+            "meaning": self.config.meaning * known.similarity(rows, query.text),
+            "last hours": self.config.recent * (lately & (now > 0)),
+            "goals and names": self.config.goal * (overlap + shared) / max(1.0, len(wanted) + len(names)),
+            "reused": self.config.reused * np.minimum(reads, 5),
         }
         return best(known, query, rows, parts, k)
 

@@ -19,31 +19,45 @@ from hindsight.memory.record import Layer, Record
 from hindsight.memory.route import layers
 from hindsight.memory.view import View
 from hindsight.miner.turns import Turns
+from hindsight.system.weights import checked
 from hindsight.types import Hit, Query, Turn
 
 FETCH = 3
 
 
 @dataclass(frozen=True)
-class Scheduler:
-    """``bonus``: of the layer that the question asks for first. ``gate``: below it nothing is written; 0 writes all."""
+class SchedulerConfig:
+    """``bonus``: of the layer that the question asks for first. ``gate``: below it nothing is written; 0 writes all. ``facts`` off: no
+    semantic layer. A weight of 0 takes its part out."""
 
-    user_id: str
     cosine: float = 0.6
     fresh: float = 0.2
     confidence: float = 0.2
     half_life: float = 7.0
     bonus: float = 0.05
     gate: float = WRITE_AT
+    facts: bool = True
+
+    def __post_init__(self) -> None:
+        checked("scheduler", self)
+
+    def build(self, user_id: str) -> Scheduler:
+        return Scheduler(user_id, self)
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    user_id: str
+    config: SchedulerConfig = field(default_factory=SchedulerConfig)
     miner: Turns = field(default_factory=Turns)
     name: ClassVar[str] = "scheduler"
 
     def written(self, turns: Sequence[Turn], known: View) -> list[Record]:
         made = notes(turns, self.user_id, self.miner, known)
-        return [one for one in made if self._worth(one, known) >= self.gate]
+        return [one for one in made if self._worth(one, known) >= self.config.gate]
 
     def consolidated(self, turns: Sequence[Turn], known: View) -> list[Record]:
-        return by_rules(turns, self.user_id)
+        return by_rules(turns, self.user_id) if self.config.facts else []
 
     def recalled(self, known: View, query: Query, k: int) -> list[Hit]:
         rows = known.rows(query)
@@ -56,10 +70,10 @@ class Scheduler:
         wanted: Layer = layers(query.text)[0]
         records, ages = known.of(rows), known.age(rows, known.now(query))
         parts = {
-            "cosine": self.cosine * near,
-            "fresh": self.fresh * 0.5 ** (ages / self.half_life),
-            "confidence": self.confidence * np.array([_sure(one) for one in records]),
-            "type": self.bonus * np.array([one.layer == wanted for one in records], np.float64),
+            "cosine": self.config.cosine * near,
+            "fresh": self.config.fresh * 0.5 ** (ages / self.config.half_life),
+            "confidence": self.config.confidence * np.array([_sure(one) for one in records]),
+            "type": self.config.bonus * np.array([one.layer == wanted for one in records], np.float64),
         }
         return best(known, query, rows, parts, k)
 
