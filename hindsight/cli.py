@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hindsight import judging, stages
-from hindsight.config import ALWAYS, PARTS, Settings, settings
+from hindsight.config import ALWAYS, PARTS, Settings, jobs, settings, swept
 from hindsight.crossfit import Recipe
 from hindsight.memory.doctor import examine
 from hindsight.reading import answering, check, stage
@@ -17,10 +17,12 @@ from hindsight.replay import stage as replaying
 from hindsight.runs import Facts, Run, miner_of, read_labels, scorer_at
 from hindsight.scorer.load import DEFAULT
 from hindsight.suite.gold import FOLDER as BUNDLED
+from hindsight.sweep import Job, Sweep, refuse_test, run_all
 from hindsight.system.build import ALONE, POLICIES, RUNTIME
+from hindsight.system.weights import parts
 from hindsight.train.learn import Encoding
 from hindsight.train.processes import by_first
-from hindsight.types import ConfigError, HindsightError
+from hindsight.types import ConfigError, HindsightError, opaque
 
 HELP = f"""usage: hindsight STAGE [key=value ...]
 
@@ -37,6 +39,7 @@ stages
   eval     a suite, every system, one table      suite=locomo suite.path=FILE scorer.path=DIR system=[bm25,prior,utility]
            a reader's answers under each bias    suite=injection [suite.split=train] [suite.conditions=[plain,drop:.1,log:1]]
            a model's answers with each system's memories, and their cost: answers.lm=local|endpoint answers.system=[none,bm25,full_context]
+           the same with several settings, one page:  eval -m suite.split=train system=[bionic] bionic.rate=0,.07 [sweep.ablate=true]
   judge-check  how often a judge of answers errs  suite=bundled judge.by=rules|endpoint|local [judge.model=NAME judge.url=URL]
   export   a trained scorer -> a folder          to=DIR
   recall   memories for a query, and why         recall.query="..." [recall.user=ID] scorer.path=DIR
@@ -62,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ConfigError([f"no stage {given[0]!r}; known: {', '.join(STAGES)}. `hindsight --help` tells more"])
         if "-h" in given or "--help" in given:
             print(HELP)
+            return 0
+        if given[0] == "eval" and {"-m", "--multirun"} & set(given):
+            multirun([word for word in given[1:] if word not in ("-m", "--multirun")])
             return 0
         found = STAGES[given[0]](settings("eval" if given[0] in JUDGING else "train", given[1:]))
     except (HindsightError, OSError) as error:  # of the system: no permission, a full disk, a folder that is a file
@@ -237,6 +243,31 @@ def recall(chosen: Settings) -> None:
     if not asked.query:
         raise ConfigError(['recall: give recall.query="..."'])
     stages.recall(chosen["run"].at("mine"), path, asked, recipe_of(chosen).encoding)
+
+
+def multirun(words: Sequence[str]) -> None:
+    """Every combination of what is swept, after the run as it is; with ``sweep.ablate`` each part of its systems taken out, too."""
+    combined = jobs(words)
+    same = [word for word in words if not swept(word)]
+    base = settings("eval", same)
+    wanted: Sweep = base["sweep"]
+    split = str(getattr(base["suite"], "split", ""))
+    refuse_test(split, wanted)
+    changes = [(), *([] if combined == [()] else combined)]
+    if wanted.ablate:
+        changes += [(word,) for name in base["system"].names if name in POLICIES for word in parts(name, base[name])]
+    if len(changes) < 2:
+        raise ConfigError(["-m: nothing is swept: give key=value,value or sweep.ablate=true"])
+    out = base["run"].at("sweep")
+    run_all([_job(same, changed, out) for changed in dict.fromkeys(changes)], wanted, split, out)
+
+
+def _job(same: Sequence[str], changed: tuple[str, ...], out: Path) -> Job:
+    """Named by what it changes, so that the same one is found again."""
+    name = "".join(letter if letter.isalnum() or letter in "._=," else "-" for letter in ",".join(changed)) or "as-it-is"
+    name = name if len(name) <= 100 else f"{name[:80]}-{opaque('sweep', *changed)}"  # a folder's name has an end
+    chosen = settings("eval", [*same, *changed, f"run.folder='{out}'", f"run.name='{name}'"])
+    return Job(changed, chosen["run"].at("eval"), chosen.plain, lambda: evaluate(chosen))
 
 
 def replay(chosen: Settings) -> None:

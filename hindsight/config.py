@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,7 @@ from hindsight.suite.locomo import LoCoMo
 from hindsight.suite.longmemeval import LongMemEval
 from hindsight.suite.own import Own
 from hindsight.suite.reuse import Reuse
+from hindsight.sweep import Sweep
 from hindsight.system.build import POLICIES
 from hindsight.system.reranked import Reranker
 from hindsight.train.adapter import Adapt
@@ -139,6 +141,7 @@ ALWAYS: dict[str, type] = {
     "recall": Recall,
     "store": StorePath,
     "reranker": Reranker,
+    "sweep": Sweep,
     **POLICIES,
     "replay": Replay,
 }
@@ -223,6 +226,28 @@ def settings(root: str, overrides: Sequence[str]) -> Settings:
     for key, value in values:
         problems += _set(config, key, value)
     return _checked(config, chosen, problems)
+
+
+def jobs(overrides: Sequence[str]) -> list[tuple[str, ...]]:
+    """What each job of a multirun is given beside the overrides without a sweep: every combination, in the order written. As Hydra's
+    basic sweeper: ``key=1,2``, ``key=range(1,4)``, ``key=[a],[b]``, ``key=choice(a,b)``. Raises ConfigError on what is none."""
+    columns: list[list[str]] = []
+    problems: list[str] = []
+    for given in overrides:
+        try:
+            one = OverridesParser.create().parse_override(given)
+        except HydraException as error:
+            problems.append(f"{given!r}: {_first_line(error)}; wanted key=value or key=value,value")
+            continue
+        if one.is_sweep_override():
+            columns.append([f"{one.key_or_group}={value}" for value in one.sweep_string_iterator()])
+    if problems:
+        raise ConfigError(problems)
+    return list(itertools.product(*columns))
+
+
+def swept(override: str) -> bool:
+    return OverridesParser.create().parse_override(override).is_sweep_override()
 
 
 def _sorted_overrides(overrides: Sequence[str]) -> tuple[list[str], list[tuple[str, Any]], list[str]]:

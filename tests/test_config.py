@@ -73,7 +73,7 @@ def test_every_option_composes_to_its_dataclass_and_builds(group, name):
 def test_what_is_always_there_has_the_defaults_of_its_dataclass(root):
     chosen = settings(root, [])
     there = {"run", "cache", "fit"} | (
-        {"evaluation", "system", "audit", "answers", "judge", "reranker", *POLICIES}
+        {"evaluation", "system", "audit", "answers", "judge", "reranker", "sweep", *POLICIES}
         if root == "eval"
         else {"adapt", "export", "recall", "replay", "store"}
     )

@@ -12,6 +12,16 @@ POSITIVE = ("half_life", "window")  # days, hours: time is divided by one, and n
 SHARES = ("gate",)
 
 
+def parts(system: str, config: Any) -> list[str]:
+    """Overrides that take out one part each: a weight or a gate of 0, a switch that is off."""
+    found: list[str] = []
+    for one in dataclasses.fields(config):
+        value = getattr(config, one.name)
+        if value and one.name not in POSITIVE:
+            found.append(f"{system}.{one.name}={'false' if value is True else 0}")
+    return found
+
+
 def checked(system: str, config: Any) -> None:
     """Raises ConfigError naming each field of ``config``, a dataclass, whose number can't be meant."""
     problems: list[str] = []
