@@ -27,7 +27,7 @@ from hindsight.retrieval.candidates import Candidates, CandidatesConfig
 from hindsight.system import external
 from hindsight.system.baselines import Plain
 from hindsight.system.bounds import Oracle
-from hindsight.system.build import TRAINED, PolicyConfig, systems
+from hindsight.system.build import RERANKED, TRAINED, PolicyConfig, systems
 from hindsight.system.naive import Naive
 from hindsight.system.past import Past
 from hindsight.system.rag import Rag
@@ -150,7 +150,7 @@ def ask_user(ask: Ask, work: tuple[Sequence[Case], Scorers]) -> Answers:
             system.observe(case.query.user_id, new)
             if isinstance(system, Oracle):
                 system.gold[case.query.query_id] = relevant
-            if isinstance(system, Plain | Naive | Rag):  # cheap, once its index has grown
+            if isinstance(system, Plain | Naive | Rag) and name not in RERANKED:  # cheap, once its index has grown
                 system.recall(case.query, 1)
             began = time.perf_counter()
             hits = system.recall(case.query, ask.k)

@@ -161,6 +161,9 @@ def evaluate(
     check(ask, fixed)
     notes: dict[str, dict[str, object]] = {}
     nothing = [] if evaluation.crossfit else _nothing(suite)
+    if evaluation.limit:  # a quick look: of those who are asked
+        asked_users = {own[0].query.user_id for own in users}
+        nothing = [case for case in nothing if case.query.user_id in asked_users]
     asked = with_nothing(users, nothing)
     by_user: list[Scorers]
     if evaluation.crossfit and trained:

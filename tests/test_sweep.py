@@ -10,7 +10,7 @@ from hindsight.system.layered import LayeredConfig
 from hindsight.system.weights import parts
 from hindsight.types import ConfigError
 
-SAME = ["eval", "-m", "suite=bundled", "suite.split=train", "encoder=hashing", "evaluation.limit=30", "run.jobs=1"]
+SAME = ["eval", "-m", "suite=bundled", "suite.split=train", "encoder=hashing", "evaluation.limit=3", "run.jobs=1"]
 SAME += ["system=[recent,scheduler]"]
 
 
@@ -22,7 +22,7 @@ def sweep(tmp_path, *words):
 def test_every_combination_is_a_job_and_the_run_as_it_is_comes_first(tmp_path, capsys):
     found = sweep(tmp_path, "scheduler.half_life=1,7", "scheduler.gate=0,.6")
     own = [row for row in found["rows"] if row["system"] == "scheduler"]
-    assert found["jobs"] == 5 and len(own) == 5 and {row["n"] for row in own} == {30}
+    assert found["jobs"] == 5 and len(own) == 5 and {row["n"] for row in own} == {3}
     by_changed = {row["changed"]: row for row in own}
     same = by_changed["scheduler.half_life=7 scheduler.gate=0.6"]
     assert same["mean"] == by_changed["as it is"]["mean"] and same["difference"]["mean"] == 0
@@ -50,7 +50,7 @@ def test_what_was_done_with_the_same_settings_is_not_done_again(tmp_path, capsys
 
 
 def test_an_ablation_takes_out_each_part(tmp_path):
-    found = sweep(tmp_path, "sweep.ablate=true", "evaluation.limit=5")
+    found = sweep(tmp_path, "sweep.ablate=true")
     out = [*(f"{name}=0" for name in ("cosine", "fresh", "confidence", "bonus", "gate")), "facts=false"]
     wanted = {"as it is", *(f"scheduler.{part}" for part in out)}
     assert {row["changed"] for row in found["rows"]} == wanted
@@ -72,12 +72,12 @@ def test_an_ablation_takes_out_each_part(tmp_path):
     ],
 )
 def test_what_cannot_be_swept_is_one_clear_line(tmp_path, capsys, words, said):
-    assert main([*SAME, f"run.folder={tmp_path}", "evaluation.limit=2", *words]) == 2
+    assert main([*SAME, f"run.folder={tmp_path}", *words]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_a_test_split_is_for_a_table_alone(tmp_path):
-    found = sweep(tmp_path, "suite.split=test", "sweep.test=true", "scheduler.gate=0,.6", "evaluation.limit=5")
+    found = sweep(tmp_path, "suite.split=test", "sweep.test=true", "scheduler.gate=0,.6")
     assert found["split"] == "test" and found["chosen"] == {}
     assert "Nothing may be chosen by it" in (tmp_path / "sweep" / "default" / "sweep.html").read_text()
 
