@@ -303,7 +303,12 @@ def _loaded(trained: Sequence[str], scorers: Mapping[str, Sequence[Path]], recip
         raise ConfigError(
             [f"system {name!r} needs a checkpoint: give {keys[name]}=DIR, or suite.crossfit=true" for name in lacking]
         )
-    found = {name: [scorer_at(one) for path in scorers[name] for one in seeds_of(path)] for name in trained}
+    places = {name: [one for path in scorers[name] for one in seeds_of(path)] for name in trained}
+    for name, some in places.items():
+        real = [one.resolve() for one in some]
+        if twice := sorted({str(one) for one, at in zip(some, real) if real.count(at) > 1}):
+            raise ConfigError([f"system {name!r}: {', '.join(twice)} twice: a train run's folder brings all its seeds"])
+    found = {name: [scorer_at(one) for one in some] for name, some in places.items()}
     encoder = recipe.encoding.build()
     for checkpoint in (one for checkpoints in found.values() for one in checkpoints):
         golden.check(encoder, checkpoint.encoder_golden)

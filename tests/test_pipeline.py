@@ -224,7 +224,7 @@ def test_an_audit_holds_the_labeler_against_gold(call, copied):
     assert read(copied / "runs/audit/default/manifest.json")["stage"] == "audit"
 
 
-def test_seeds_gold_and_formula(call, copied):
+def test_seeds_gold_and_formula(call, copied, capsys):
     """Several heads of one run are one system; gold and a searched formula join the table."""
     path = f"suite.path={people.bundled(copied / 'b')}"
     call("train", "run.seeds=2")
@@ -242,3 +242,6 @@ def test_seeds_gold_and_formula(call, copied):
     assert {(row["system"], row["seed"]) for row in rows} == {
         ("formula", 0), ("utility", 0), ("utility", 1), ("utility_gold", 0)
     }  # fmt: skip
+    both = f"{copied}/runs/train/default,{copied}/runs/train/default/seed-1"
+    assert main(["eval", *SMALL, path, f"scorer.path='{both}'", "system=[utility]", f"run.folder={copied}/runs"]) == 2
+    assert "seed-1 twice: a train run's folder brings all its seeds" in capsys.readouterr().err

@@ -210,7 +210,9 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 
 def _saturated(measures: Sequence[Measure], pools: Sequence[int]) -> dict[str, float]:
     shares = {
-        str(one): _six(sum(pool <= one.cutoff for pool in pools) / len(pools)) for one in measures if one.cutoff and pools
+        str(one): _six(sum(pool <= one.cutoff for pool in pools) / len(pools))
+        for one in measures
+        if one.cutoff and not one.tokens and pools
     }
     return {name: share for name, share in shares.items() if share}
 

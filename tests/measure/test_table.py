@@ -52,6 +52,12 @@ def test_every_number_is_that_of_the_parts():
     assert {"a", "b", "measure", "difference", "low", "high", "cluster", "p"} <= set(found[0])
 
 
+def test_a_cutoff_in_tokens_is_not_held_against_the_number_of_memories():
+    same = {"kind": "", "system": "s", "seed": 0, "recall@9": 1.0, "recall@9t": 0.5, "pool": 5}
+    given = [{"query_id": f"q{n}", "user_id": f"u{n}"} | same for n in range(2)]
+    assert summarise(given, ABOUT, ["recall@9", "recall@9t"])["saturated"] == {"recall@9": 1.0}
+
+
 def test_golden_small_table():
     given = [
         {"query_id": q, "user_id": u, "kind": "", "system": s, "seed": seed, "ms": ms, "ndcg@10": v}
