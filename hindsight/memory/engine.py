@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from hindsight.memory.conflict import WEAKENED, decide, in_order, last
 from hindsight.memory.consolidate import Unconsolidated
+from hindsight.memory.duplicates import duplicates
 from hindsight.memory.facts import facts_of
 from hindsight.memory.lifecycle import Lifecycle, expired, faded
 from hindsight.memory.own import Own
@@ -42,11 +43,13 @@ class Changes:
 
 
 class Engine:
-    """``lifecycle`` None: nothing fades. Times are the turns' own (``now`` is the last one's), so a replay does what the day did; a
-    caller with a clock stamps its turns."""
+    """``lifecycle`` None: nothing fades. ``merge``: what says the same as a newer memory goes into it (duplicates.py). Times are the turns'
+    own (``now`` is the last one's), so a replay does what the day did; a caller with a clock stamps its turns."""
 
-    def __init__(self, own: Own, policy: Policy, encoder: Encoder, lifecycle: Lifecycle | None = None) -> None:
-        self.own, self.policy, self.lifecycle = own, policy, lifecycle
+    def __init__(
+        self, own: Own, policy: Policy, encoder: Encoder, lifecycle: Lifecycle | None = None, merge: bool = False
+    ) -> None:
+        self.own, self.policy, self.lifecycle, self.merge = own, policy, lifecycle, merge
         self.view = View(encoder)
         self.change = -1
         self.now = 0.0
@@ -104,7 +107,7 @@ class Engine:
                 self.view, self.change = View(self.view.encoder), -1
                 raise
         self.sync()
-        return done + self._fade()
+        return done + self._merged() + self._fade()
 
     @property
     def next_position(self) -> int:
@@ -182,6 +185,18 @@ class Engine:
         if ids:
             self.own.archive(ids, self.now, "withdrawn")
         return ids
+
+    def _merged(self) -> Changes:
+        """The newer one draws on the sources of both; the older one is superseded by it."""
+        pairs = duplicates(self.view.of(self.view.rows())) if self.merge else []
+        for older, newer in pairs:
+            known = self.view.records[self.view.row_of[newer.memory_id]]
+            sources = tuple(sorted({*older.memory.sources, *known.memory.sources}))
+            with self.own.together():
+                self.own.write([replace(known, memory=replace(known.memory, sources=sources))], self.now, "said before")
+                self.own.supersede([older.memory_id], known, self.now, "said again")
+            self.sync()
+        return Changes(superseded={older.memory_id: newer.memory_id for older, newer in pairs})
 
     def _fade(self) -> Changes:
         if self.lifecycle is None:

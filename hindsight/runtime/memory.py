@@ -29,7 +29,7 @@ System = Literal["utility", "bionic", "reflective", "scheduler", "layered"]
 @dataclass(frozen=True)
 class Settings:
     """``system``: the policy. ``k`` memories a recall, of a utility from ``threshold`` on (utility alone). ``lifecycle`` None: nothing
-    fades."""
+    fades. ``merge``: on consolidation, what says the same as a newer memory goes into it."""
 
     system: System = "utility"
     k: int = 5
@@ -37,6 +37,7 @@ class Settings:
     triggers: Triggers = field(default_factory=Triggers)
     budget: Budget = field(default_factory=Budget)
     lifecycle: Lifecycle | None = None
+    merge: bool = False
 
     def __post_init__(self) -> None:
         wrong = {
@@ -74,7 +75,7 @@ class OpenMemory:
         self._store, self._own, self._encoder = store, store.user(user_id), encoder
         self._tokens, self._clock = tokens, clock
         encoder.load(self._own, self._own.records("active", "superseded", "archived"))
-        self._engine = Engine(self._own, policy, encoder, settings.lifecycle)
+        self._engine = Engine(self._own, policy, encoder, settings.lifecycle, settings.merge)
         if len(self._engine.view):  # a policy makes its own of the past once: here, where vectors are at hand
             known = self._engine.view.records[-1].memory.text
             self._engine.recall(Query("", user_id, "", known, self._engine.next_position), 1)
@@ -175,7 +176,7 @@ class OpenMemory:
     def forget_all(self) -> Erased:
         """The user was never here."""
         erased = self._own.erase_all()
-        self._engine = Engine(self._own, self._engine.policy, self._encoder, self.settings.lifecycle)
+        self._engine = Engine(self._own, self._engine.policy, self._encoder, self.settings.lifecycle, self.settings.merge)
         self.working.clear()
         self._shown = ()
         return erased
