@@ -17,7 +17,7 @@ from hindsight.types import DataError, Floats, Ints
 
 EXACT = 20_000
 CELLS = 1.5  # times the root of the vectors that the centroids are found of
-READ = 1 / 4  # of the cells: of the nearest 200 of 100,000 texts 98.8 % are found (bench/nearest.py)
+READ = 1 / 4  # of the cells: of the nearest 200 of 100,000 texts 98.8 % are found (LOG.md)
 _ROUNDS, _SEED = 8, 1234  # of k-means
 
 
