@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -157,11 +158,24 @@ def _prepared(database: sqlite3.Connection, path: str) -> None:
             path, f"schema {version}", f"schema {SCHEMA} or older: this file was written by a newer version of hindsight"
         )
     with _told(path):
-        database.execute("PRAGMA journal_mode = WAL")
+        _log_ahead(database)
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
         if version < SCHEMA:
             _create(database)
+
+
+def _log_ahead(database: sqlite3.Connection) -> None:
+    """Where several processes make a file at once, SQLite refuses all but one at once, without waiting: so it is tried again."""
+    until = time.monotonic() + BUSY
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _create(database: sqlite3.Connection) -> None:
